@@ -43,13 +43,6 @@ struct tic_callback_wait {
     void *argument;
 };
 
-static __thread bool running __attribute__((tls_model("initial-exec")));
-
-bool tic_callback_access_is_running(void)
-{
-    return running;
-}
-
 /* ---- what writes ----------------------------------------------------------------------------- */
 
 static uint64_t key_of_write(const struct tic_handle *handle, uint64_t number)
@@ -214,13 +207,6 @@ void tic_callback_access_refuse_open(struct tic_handle *handle, const char *call
 
 /* ---- what comes by callback ------------------------------------------------------------------ */
 
-static void run(void (*callback)(void *), void *argument)
-{
-    running = true;
-    tic_callback_run(callback, argument);
-    running = false;
-}
-
 static void begin_reading(struct tic_callback_wait *wait)
 {
     if (wait->logs)
@@ -234,6 +220,8 @@ static void granted_now(void *arg)
     struct tic_callback_wait wait = *(struct tic_callback_wait *)arg;
 
     free(arg);
+    wait.running = tic_callback_here(wait.key);
+    wait.running.of_access = true;
     tic_movable_found(wait.handle);
     tic_callback_open();
     tic_extension_stop(&tic_session->snapshot);
@@ -241,20 +229,16 @@ static void granted_now(void *arg)
         begin_writing(&wait);
     else
         begin_reading(&wait);
-    run(wait.callback, wait.argument);
+    tic_callback_run(wait.callback, wait.argument, &wait.running);
     tic_callback_close(&wait.running);
 }
 
 static void granted(void *arg)
 {
-    struct tic_callback_wait *wait = arg;
-
-    if (tic_replay_is_on()) {
-        tic_callback_play(granted_now, wait);
-    } else {
-        wait->running.nested = tic_session_asks(wait->key);
-        granted_now(wait);
-    }
+    if (tic_callback_is_put_off())
+        tic_callback_play(granted_now, arg);
+    else
+        granted_now(arg);
 }
 
 static const char *why_no_write(const struct tic_handle *handle, enum starpu_data_access_mode mode,

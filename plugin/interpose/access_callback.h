@@ -27,8 +27,6 @@ bool tic_callback_access_redo(struct tic_callback_wait *wait);
 /* StarPU is about to be asked for it, with this callback. */
 void tic_callback_access_ask(struct tic_callback_wait *wait, void (**callback)(void *),
                              void **argument);
-/* Does this thread run the callback of an access? */
-bool tic_callback_access_is_running(void);
 
 /* Some that write, and that are not given back, belong to the recovered cut, or one is still to
  * come: another write follows there. */

@@ -45,7 +45,7 @@ static void run_wrapped(struct wrapped_callback *wrapped)
     task->cl = wrapped->codelet;
     task->dyn_handles = wrapped->dyn_handles;
     free(wrapped);
-    if (run && !tic_callback_is_unknown(key) && tic_replay_is_on()) {
+    if (run && !tic_callback_is_unknown(key) && tic_callback_is_put_off()) {
         tic_lock(&tic_session->submit);
         tic_callback_redo_locked(task, key, &small); /* StarPU is at its end */
         tic_unlock(&tic_session->submit);

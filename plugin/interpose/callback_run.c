@@ -27,9 +27,24 @@ void tic_callback_close(struct tic_running_callback *running)
     atomic_fetch_sub(&tic_session->graph.callbacks_open, 1);
 }
 
-/* It may run inside a call of the owner thread, or of another callback. running: NULL, not of a
- * task. */
-static void call(void (*run)(void *), void *argument, const struct tic_running_callback *running)
+struct tic_running_callback tic_callback_here(uint64_t key)
+{
+    return (struct tic_running_callback){
+        .nested = tic_session_asks(key), .in_main = tic_is_owner && !here, .outer = here};
+}
+
+bool tic_callback_is_of_access(void)
+{
+    return here && here->of_access;
+}
+
+bool tic_callback_is_put_off(void)
+{
+    return tic_replay_is_on() && (!here || tic_replay_is_actor());
+}
+
+void tic_callback_run(void (*run)(void *), void *argument,
+                      const struct tic_running_callback *running)
 {
     const struct tic_running_callback *outer = here;
     int guard = tic_guard;
@@ -45,23 +60,17 @@ static void call(void (*run)(void *), void *argument, const struct tic_running_c
     atomic_fetch_add_explicit(&tic_session->graph.told, 1, memory_order_relaxed);
 }
 
-void tic_callback_run(void (*run)(void *), void *argument)
-{
-    call(run, argument, NULL);
-}
-
 void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
 {
     struct tic_session *session = tic_session;
-    struct tic_running_callback running = {
-        .nested = tic_session_asks(key), .in_main = tic_is_owner && !here, .outer = here};
+    struct tic_running_callback running = tic_callback_here(key);
 
     tic_callback_open();
     if (session->recovered)
         tic_looks_show_callback(key);
     if (atomic_load(&session->watching))
         tic_snapshot_begin_callback(&session->snapshot, key, &running);
-    call(run, argument, &running);
+    tic_callback_run(run, argument, &running);
     tic_callback_close(&running);
 }
 

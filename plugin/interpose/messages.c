@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "base/words.h"
-#include "interpose/access_callback.h"
 #include "interpose/answers.h"
 #include "interpose/callback_redo.h"
 #include "interpose/callback_run.h"
@@ -104,7 +103,7 @@ static bool knows(void *data)
 static bool is_callback(void)
 {
     return tic_session_is_watching() && tic_session_context() == TIC_CONTEXT_CALLBACK &&
-           !tic_callback_access_is_running();
+           !tic_callback_is_of_access();
 }
 
 /* What protection took over is complete before another rank may have it. */

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
-#include "interpose/access_callback.h"
+#include "interpose/callback_run.h"
 #include "session/context.h"
 #include "session/kernels.h"
 #include "session/lookup.h"
@@ -331,7 +331,7 @@ const char *tic_spawn_identify(struct starpu_task *task, enum tic_context contex
                                       : identify_by_content(task, content, spawn);
     if (context != TIC_CONTEXT_TASK) /* no later use by main() is before it */
         spawn->seen = tic_session->graph.signature.position;
-    if (!why && tic_callback_access_is_running())
+    if (!why && tic_callback_is_of_access())
         why = "tasks that callbacks of accesses (starpu_data_acquire_cb) submit are not protected "
               "yet";
     if (!why && spawn->kept)

@@ -263,6 +263,15 @@ static void wait_as_main_locked(void)
     pthread_mutex_lock(&replay.mutex);
 }
 
+/* In a call of the program, on main()'s thread or another one. */
+static void wait_outside_locked(bool as_main)
+{
+    if (as_main)
+        wait_as_main_locked();
+    else
+        pthread_cond_wait(&replay.others, &replay.mutex);
+}
+
 static void run_locked(struct actor *actor)
 {
     struct actor *outer = here.actor;
@@ -639,8 +648,15 @@ bool tic_replay_note_call(void)
     pthread_mutex_lock(&replay.mutex);
     bool had = ++actor->called <= actor->calls;
     pthread_cond_broadcast(&replay.passes);
+    while (!had && !actor->ended && tic_replay_is_on() && !replay.steps.made)
+        wait_outside_locked(actor->here);
     pthread_mutex_unlock(&replay.mutex);
     return had;
+}
+
+bool tic_replay_is_actor(void)
+{
+    return here.actor != NULL;
 }
 
 void tic_replay_note_main_call(uint64_t number)
@@ -684,10 +700,7 @@ static void await_returned_locked(const struct actor *inner, bool as_main)
 {
     replay.awaits |= as_main;
     while (inner && !inner->returned)
-        if (as_main)
-            wait_as_main_locked();
-        else
-            pthread_cond_wait(&replay.others, &replay.mutex);
+        wait_outside_locked(as_main);
     replay.awaits &= !as_main;
 }
 

@@ -108,8 +108,10 @@ bool tic_replay_queue(void (*play)(void *), void *argument);
  * the program has come to have returned. */
 void tic_replay_await_own(void);
 /* The callback that this thread runs comes to a call by which others may go on. False: it is none
- * that the replay runs, or had not come to that by the cut. */
+ * that the replay runs, or had not come to that by the cut; then it waits for the end of the
+ * replay: who it lets go may run inside of its call. */
 bool tic_replay_note_call(void);
+bool tic_replay_is_actor(void); /* Does the replay run what this thread runs? */
 /* main() makes its so many-th such call that is no operation. */
 void tic_replay_note_main_call(uint64_t number);
 /* At the end of such a call of main(), or of this thread's callback: those that had run inside of

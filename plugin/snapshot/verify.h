@@ -36,9 +36,10 @@ enum tic_calm {
 
 /* A callback of the program. Guarded by the graph's lock. */
 struct tic_running_callback {
-    uint64_t task;                             /* key */
-    uint64_t epoch;                            /* in which it began */
-    bool nested;                               /* inside the call of main() that asked for it */
+    uint64_t task;  /* key */
+    uint64_t epoch; /* in which it began */
+    bool nested;    /* inside the call of main() that asked for it */
+    bool of_access;
     bool in_main;                              /* on main()'s thread, and in no other callback */
     const struct tic_running_callback *outer;  /* in a call of this one */
     bool listed;                               /* its own thread only */

@@ -442,6 +442,10 @@ resume_with_input() {
     resume_order let-go-inside 2 task-begin:{6,14,25,37} line-renamed:{3,9,20}
 }
 
+@test "callbacks run inside of the call of a prologue, or of an access, and accesses in a release" {
+    resume_order let-go-inside-others 2 task-begin:{6,11,19,33} line-renamed:{5,7,12}
+}
+
 @test "tasks read data that others write, and that leaves then (starpu_data_unregister_submit)" {
     resume_order read-leaving 2 task-begin:{8,15,27} line-renamed:{4,9,14}
 }

@@ -26,6 +26,7 @@ int main(int argc, char **argv)
     add(orders_children);
     add(orders_ends);
     add(orders_held);
+    add(orders_inside);
     add(orders_late);
     add(orders_looks);
     add(orders_parts);

@@ -7,7 +7,7 @@
 
 /* One table per file orders_*.c; each ends with a NULL name. */
 extern const struct mode orders_access[], orders_alias[], orders_callbacks[], orders_children[],
-    orders_ends[], orders_held[], orders_late[], orders_looks[], orders_parts[],
+    orders_ends[], orders_held[], orders_inside[], orders_late[], orders_looks[], orders_parts[],
     orders_reductions[], orders_threads[];
 
 /* Codelets of one buffer and an int by value, beside step_codelet. */

@@ -568,65 +568,6 @@ static void run_large_sums(void)
     free(sums);
 }
 
-/* ---- callbacks that run inside of the call that lets their tasks go ---------------------------
- */
-
-static uint64_t ran_inside;
-
-static void run_inside(void *arg)
-{
-    (void)arg;
-    ran_inside++;
-    submit(&step_codelet, handles[2], (int)ran_inside);
-}
-
-static struct starpu_task *submit_held(int number, bool by_tag)
-{
-    struct starpu_task *task = starpu_task_create();
-
-    task->callback_func = run_inside;
-    if (by_tag) {
-        task->use_tag = 1;
-        task->tag_id = (starpu_tag_t)(4000 + number);
-        starpu_tag_declare_deps(task->tag_id, 1, (starpu_tag_t)(5000 + number));
-    } else {
-        task->destroy = 0;
-        starpu_task_end_dep_add(task, 1);
-    }
-    must(starpu_task_submit(task));
-    return task;
-}
-
-static void let_tag_go(void *arg)
-{
-    starpu_tag_notify_from_apps((starpu_tag_t)(uintptr_t)arg);
-    note(ran_inside);
-}
-
-static void let_end_go(void *arg)
-{
-    starpu_task_end_dep_release(arg);
-    note(ran_inside);
-}
-
-/* main() does so in the first half, and callbacks of tasks in the second. */
-static void run_let_go_inside(void)
-{
-    for (int i = 0; i < LENGTH; i++) {
-        bool by_tag = i % 2 == 0;
-        struct starpu_task *held = submit_held(i, by_tag);
-        void *arg = by_tag ? (void *)(uintptr_t)(5000 + i) : held;
-        submit(&step_codelet, handles[0], i);
-        if (i < LENGTH / 2) {
-            (by_tag ? let_tag_go : let_end_go)(arg);
-            submit(&step_codelet, handles[2], 100 + i);
-        } else {
-            submit_called(handles[1], by_tag ? let_tag_go : let_end_go, arg);
-            starpu_task_wait_for_all();
-        }
-    }
-}
-
 const struct mode orders_callbacks[] = {{"callback-nowhere", run_nowhere},
                                         {"callback-nowhere-ready", run_nowhere_ready},
                                         {"callback-awaited", run_awaited},
@@ -645,5 +586,4 @@ const struct mode orders_callbacks[] = {{"callback-nowhere", run_nowhere},
                                         {"changed-since", run_changed_since},
                                         {"prologue-synchronous", run_prologue_synchronous},
                                         {"let-go", run_let_go},
-                                        {"let-go-inside", run_let_go_inside},
                                         {NULL, NULL}};

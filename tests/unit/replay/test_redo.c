@@ -431,6 +431,28 @@ static void test_callback_lets_go(void **state)
     finish(3, "lam|<>");
 }
 
+static void first_calling_callback(void *arg)
+{
+    assert_false(tic_replay_note_call());
+    say(*(const char *)arg);
+    sem_post(&go);
+}
+
+/* It had not come to its call by the cut: who it lets go may run inside of that, and comes with the
+ * queue. */
+static void test_call_after_cut(void **state)
+{
+    static const struct tic_line_entry entries[] = {ENTRY(1, CALLBACK, 7, BEGIN)};
+    (void)state;
+    sem_init(&go, 0, 0);
+    start(entries, TIC_COUNT(entries), 2);
+    tic_replay_begin(1, TIC_REPLAY_SUBMITS);
+    assert_true(add_callback(7, first_calling_callback, &letter_a));
+    tic_replay_begin(2, TIC_REPLAY_ASKS);
+    sem_wait(&go);
+    finish(3, "|<>a");
+}
+
 static void test_missed(void **state)
 {
     static const struct tic_line_entry entries[] = {
@@ -486,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_looks_between_others),
         cmocka_unit_test(test_wait_for_all_at_cut),
         cmocka_unit_test(test_callback_lets_go),
+        cmocka_unit_test(test_call_after_cut),
         cmocka_unit_test(test_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Scenarios of tests/lib/orders.c in which callbacks run inside of the call that lets their tasks,
+ * or accesses, go. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/orders.h"
+
+static uint64_t ran_inside;
+
+static void run_inside(void *arg)
+{
+    (void)arg;
+    ran_inside++;
+    submit(&step_codelet, handles[2], (int)ran_inside);
+}
+
+static struct starpu_task *submit_held(int number, bool by_tag)
+{
+    struct starpu_task *task = starpu_task_create();
+
+    task->callback_func = run_inside;
+    if (by_tag) {
+        task->use_tag = 1;
+        task->tag_id = (starpu_tag_t)(4000 + number);
+        starpu_tag_declare_deps(task->tag_id, 1, (starpu_tag_t)(5000 + number));
+    } else {
+        task->destroy = 0;
+        starpu_task_end_dep_add(task, 1);
+    }
+    must(starpu_task_submit(task));
+    return task;
+}
+
+static void let_tag_go(void *arg)
+{
+    starpu_tag_notify_from_apps((starpu_tag_t)(uintptr_t)arg);
+    note(ran_inside);
+}
+
+static void let_end_go(void *arg)
+{
+    starpu_task_end_dep_release(arg);
+    note(ran_inside);
+}
+
+/* main() does so in the first half, and callbacks of tasks in the second. */
+static void run_let_go_inside(void)
+{
+    for (int i = 0; i < LENGTH; i++) {
+        bool by_tag = i % 2 == 0;
+        struct starpu_task *held = submit_held(i, by_tag);
+        void *arg = by_tag ? (void *)(uintptr_t)(5000 + i) : held;
+        submit(&step_codelet, handles[0], i);
+        if (i < LENGTH / 2) {
+            (by_tag ? let_tag_go : let_end_go)(arg);
+            submit(&step_codelet, handles[2], 100 + i);
+        } else {
+            submit_called(handles[1], by_tag ? let_tag_go : let_end_go, arg);
+            starpu_task_wait_for_all();
+        }
+    }
+}
+
+static void give_back_and_let_go(void *number)
+{
+    starpu_data_release(handles[1]);
+    starpu_tag_notify_from_apps((starpu_tag_t)(5000 + (uintptr_t)number));
+    note(ran_inside);
+}
+
+static void keep(void *arg)
+{
+    (void)arg;
+}
+
+static void give_back_inside(void *arg)
+{
+    (void)arg;
+    ran_inside++;
+    starpu_data_release(handles[1]);
+}
+
+static void give_back(void *arg)
+{
+    (void)arg;
+    starpu_data_release(handles[1]);
+    note(ran_inside);
+}
+
+/* Prologues do so, callbacks of accesses, and callbacks of tasks which give data back that another
+ * access waits for. */
+static void run_let_go_others(void)
+{
+    for (int i = 0; i < LENGTH; i++) {
+        if (i % 3 < 2)
+            submit_held(i, true);
+        submit_and_wait(build(&step_codelet, handles[0], i));
+        if (i % 3 == 0) {
+            struct starpu_task *task = build(&step_codelet, handles[0], 100 + i);
+            task->prologue_callback_func = let_tag_go;
+            task->prologue_callback_arg = (void *)(uintptr_t)(5000 + i);
+            must(starpu_task_submit(task));
+        } else if (i % 3 == 1) {
+            must(starpu_data_acquire_cb(handles[1], STARPU_R, give_back_and_let_go,
+                                        (void *)(uintptr_t)i));
+        } else {
+            must(starpu_data_acquire_cb(handles[1], STARPU_RW, keep, NULL));
+            must(starpu_data_acquire_cb(handles[1], STARPU_R, give_back_inside, NULL));
+            submit_called(handles[0], give_back, NULL);
+        }
+        submit(&step_codelet, handles[0], 200 + i);
+        starpu_task_wait_for_all();
+    }
+}
+
+const struct mode orders_inside[] = {{"let-go-inside", run_let_go_inside},
+                                     {"let-go-inside-others", run_let_go_others},
+                                     {NULL, NULL}};
