@@ -147,6 +147,8 @@ static void run_redone(void *arg)
     }
     if (redone->free_argument)
         free(redone->argument);
+    if (redone->inside)
+        tic_replay_count_inside(-1);
     tic_redone_free(redone);
 }
 
@@ -187,8 +189,12 @@ static void play_callback(void *arg)
         tic_stop(TIC_EXIT_REFUSED, "cannot submit a task for a callback in the replay");
 }
 
+/* StarPU has come to it if the task is not ours: on a worker, or inside of a call. */
 static void queue_redone(struct tic_redone *redone)
 {
+    redone->inside = !redone->owned && tic_real.starpu_worker_get_id() < 0;
+    if (redone->inside)
+        tic_replay_count_inside(1);
     if (!tic_replay_queue(play_callback, redone))
         play_callback(redone);
 }

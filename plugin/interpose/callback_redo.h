@@ -20,6 +20,7 @@ struct tic_redone {
     bool free_argument;           /* when it has run */
     struct starpu_task *task;     /* whose it is; NULL: run itself notes that it begins */
     bool owned;                   /* StarPU needs the task no more: it goes after its callback */
+    bool inside;                  /* who makes a call waits for it (tic_replay_count_inside) */
     struct tic_small small;       /* data that the callback may look at */
     struct tic_redo_user *reader; /* who is shown what it reads before it runs; or NULL */
     TAILQ_ENTRY(tic_redone) open; /* among callbacks of tasks that have not returned */

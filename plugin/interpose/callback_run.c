@@ -77,7 +77,7 @@ void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
 void tic_callback_note_call(void)
 {
     if (__builtin_expect(here != NULL, 0) && tic_guard == 0 && !tic_replay_note_call())
-        tic_snapshot_note_call(&tic_session->snapshot, here);
+        tic_snapshot_note_call(&tic_session->snapshot, here, TIC_HISTORY_CALL);
 }
 
 static bool is_main(void)
@@ -85,19 +85,24 @@ static bool is_main(void)
     return tic_session_is_watching() && tic_session_is_owner();
 }
 
+static uint64_t calls; /* of main(); owner thread only */
+
 void tic_callback_note_letting_go(void)
 {
-    static uint64_t count; /* owner thread only */
-
     tic_callback_note_call();
     if (!is_main())
         return;
-    tic_snapshot_note_main(&tic_session->snapshot, TIC_HISTORY_CALL, ++count);
-    tic_replay_note_main_call(count);
+    tic_snapshot_note_main(&tic_session->snapshot, TIC_HISTORY_CALL, ++calls);
+    tic_replay_note_main_call(calls);
 }
 
 void tic_callback_end_call(bool lets_go)
 {
-    if (tic_replay_is_on() && tic_guard == 0 && (here || (lets_go && is_main())))
-        tic_replay_end_call(!here);
+    if (tic_guard > 0 || !(here || (lets_go && is_main())) ||
+        tic_replay_end_call(here ? 0 : calls, lets_go) || !lets_go)
+        return;
+    if (here)
+        tic_snapshot_note_call(&tic_session->snapshot, here, TIC_HISTORY_CALLED);
+    else
+        tic_snapshot_note_main(&tic_session->snapshot, TIC_HISTORY_CALLED, calls);
 }

@@ -28,8 +28,8 @@ bool tic_callback_is_put_off(void);
  * that has seen by then it has seen before they do. One that had not come to this call by the cut
  * comes back when the replay is over. */
 void tic_callback_note_call(void);
-/* The same, or main() is, where that is no operation of its own. Its end: who ran inside of it has
- * returned. */
+/* The same of a call inside of which callbacks may run, by main() or a callback. The end of any:
+ * who ran inside of it has returned. */
 void tic_callback_note_letting_go(void);
 void tic_callback_end_call(bool lets_go);
 

@@ -228,8 +228,12 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
 {
     tic_pages_open();
     bool ours = tic_session && tic_guard == 0, waits = task->synchronous;
+    const bool calls = tic_task_runs_nowhere(task) || task->prologue_callback_func;
 
-    tic_callback_note_call();
+    if (calls)
+        tic_callback_note_letting_go();
+    else
+        tic_callback_note_call();
     if (tic_guard == 0)
         tic_retry_note_submission();
     if (ours)
@@ -241,7 +245,7 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
     }
     int result = tic_session_is_watching() ? submit_watched(task, __builtin_dwarf_cfa())
                                            : submit_unwatched(task);
-    tic_callback_end_call(false);
+    tic_callback_end_call(calls);
     if (!ours)
         return result;
     tic_redux_after_submit();

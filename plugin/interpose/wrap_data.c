@@ -622,6 +622,8 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
     fold(data);
     if (ours)
         require_main_memory(node, "starpu_data_acquire_on_node_cb");
+    if (ours)
+        tic_callback_note_letting_go();
     if (ours && tic_session_is_watching())
         wait = tic_callback_access_note(data, mode, sequential != 0, callback, arg);
     if (wait && tic_redo_keeps()) {
@@ -633,8 +635,10 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
             *after = 0;
         bool redone = tic_callback_access_redo(wait);
         tic_replay_run_inside();
-        if (redone || tic_redo_queue(tic_handle_of(data), play_access, &call, sizeof(call)))
+        if (redone || tic_redo_queue(tic_handle_of(data), play_access, &call, sizeof(call))) {
+            tic_callback_end_call(true);
             return 0;
+        }
     }
     if (wait)
         tic_callback_access_ask(wait, &callback, &arg);
@@ -644,6 +648,8 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
     tic_guard--;
     if (wait)
         tic_session->asking = 0;
+    if (ours)
+        tic_callback_end_call(true);
     return result;
 }
 
@@ -665,9 +671,12 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
             tic_data_note_hold(tic_handle_of(data), false);                                        \
         }                                                                                          \
         tic_release(data, node);                                                                   \
-        if (tic_session_is_watching() && tic_session_is_owner())                                   \
+        if (tic_session_is_watching() && tic_session_is_owner()) {                                 \
+            tic_replay_end_release(atomic_load(&tic_session->graph.position));                     \
             tic_main_comes(false);                                                                 \
-        tic_callback_end_call(false);                                                              \
+        } else {                                                                                   \
+            tic_callback_end_call(true);                                                           \
+        }                                                                                          \
         tic_pages_close(#name, false);                                                             \
     }
 

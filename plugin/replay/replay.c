@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/thread.h"
@@ -32,6 +33,7 @@ struct actor {
     bool optional;
     bool passed, begun;            /* its entry has; before that */
     unsigned calls, called, since; /* by the cut; by now; by the last entry that has passed */
+    bool came_back;                /* from the last of them */
     size_t at;                     /* the entry of its begin, or of its last call that has ended */
     struct actor *next;            /* of those that begin apart from their entries */
     struct actor *next_inside;
@@ -48,14 +50,20 @@ static struct {
     struct actor *inside; /* main() only: to be run inside its call, before it comes back */
     /* guarded by the mutex */
     struct tic_cursor cursor;
-    /* Where main() is, where it was granted an access last, and where it came back last. */
-    uint64_t position, granted, returned;
-    uint64_t called;  /* calls of main() that are no operations, so far */
-    size_t called_at; /* main() only: the entry of the last that has ended */
-    uint64_t covers;  /* there it waits for a task that it submits */
-    bool arrived;     /* main() is at the cut, and the values are restored */
-    size_t wanted;    /* main() waits until so many entries have passed; or SIZE_MAX */
-    uint64_t needed;  /* the next entry waits for main() at this position; or UINT64_MAX */
+    /* Where main() is, and was when it was granted an access, came back, and gave data back last.
+     */
+    uint64_t position, granted, returned, released;
+    struct {                       /* of main(), inside of which callbacks may run */
+        uint64_t count, came_back; /* immutable: by the cut */
+        uint64_t called;           /* so far */
+        size_t at;                 /* main() only: the entry of the last that has ended */
+    } calls;
+    unsigned inside_count; /* callbacks that had not begun by the cut, that StarPU would have run
+                              inside of a call, and that have not returned */
+    uint64_t covers;       /* there it waits for a task that it submits */
+    bool arrived;          /* main() is at the cut, and the values are restored */
+    size_t wanted;         /* main() waits until so many entries have passed; or SIZE_MAX */
+    uint64_t needed;       /* the next entry waits for main() at this position; or UINT64_MAX */
     const struct actor *missed;       /* and for this actor; or NULL */
     bool ending;                      /* or it waits for the end of one */
     unsigned running, kernels;        /* actors; of these */
@@ -121,12 +129,23 @@ static void note_ends(const struct tic_line_entry *entries, size_t count)
     struct actor *actor;
 
     for (size_t i = 0; i < count; i++) {
-        if ((entries[i].kind != TIC_HISTORY_END && entries[i].kind != TIC_HISTORY_CALL) ||
+        const uint32_t kind = entries[i].kind;
+        if ((kind != TIC_HISTORY_END && kind != TIC_HISTORY_CALL && kind != TIC_HISTORY_CALLED) ||
             (actor = find_actor(entries[i].role, entries[i].actor)) == NULL)
             continue;
-        actor->ended |= entries[i].kind == TIC_HISTORY_END;
-        actor->calls += entries[i].kind == TIC_HISTORY_CALL;
+        actor->ended |= kind == TIC_HISTORY_END;
+        actor->calls += kind == TIC_HISTORY_CALL;
+        actor->came_back = kind != TIC_HISTORY_CALL;
     }
+}
+
+static void note_main_calls(const struct tic_line_entry *entries, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].role == TIC_HISTORY_MAIN && entries[i].kind == TIC_HISTORY_CALL)
+            replay.calls.count = entries[i].subject;
+        else if (entries[i].role == TIC_HISTORY_MAIN && entries[i].kind == TIC_HISTORY_CALLED)
+            replay.calls.came_back = entries[i].subject;
 }
 
 static void leave_out(void)
@@ -157,6 +176,7 @@ static int list_actors(const struct tic_line_entry *entries, size_t count)
                                .at = i};
     qsort(replay.actors, replay.actor_count, sizeof(*replay.actors), by_key);
     note_ends(entries, count);
+    note_main_calls(entries, count);
     leave_out();
     return 0;
 }
@@ -434,10 +454,11 @@ static void begin_actor_locked(const struct tic_line_entry *entry)
 /* Is main() through with what this entry says? With RELEASE it is when it goes on. */
 static bool has_done_locked(const struct tic_line_entry *entry)
 {
-    const uint64_t done = entry->kind == TIC_HISTORY_RETURN ? replay.returned : replay.granted;
+    const uint64_t done = entry->kind == TIC_HISTORY_RETURN    ? replay.returned
+                          : entry->kind == TIC_HISTORY_RELEASE ? replay.released
+                                                               : replay.granted;
 
-    return replay.position > entry->position ||
-           (entry->kind != TIC_HISTORY_RELEASE && done >= entry->position);
+    return replay.position > entry->position || done >= entry->position;
 }
 
 static void await_end_locked(const struct actor *actor)
@@ -482,7 +503,7 @@ static void pass_locked(const struct tic_line_entry *entry)
     }
     if (entry->kind == TIC_HISTORY_END || entry->kind == TIC_HISTORY_CALL)
         await_actor_locked(entry);
-    while (is_call_of_main(entry) && replay.called < entry->subject)
+    while (is_call_of_main(entry) && replay.calls.called < entry->subject)
         wait_locked();
     replay.needed = entry->position + 1;
     while ((tic_cursor_returns(entry) || entry->kind == TIC_HISTORY_RELEASE) &&
@@ -661,9 +682,41 @@ bool tic_replay_is_actor(void)
 
 void tic_replay_note_main_call(uint64_t number)
 {
+    if (!tic_replay_is_on())
+        return;
     pthread_mutex_lock(&replay.mutex);
-    replay.called = number;
+    replay.calls.called = number;
     pthread_cond_broadcast(&replay.passes);
+    while (replay.arrived && number > replay.calls.count && tic_replay_is_on())
+        wait_as_main_locked();
+    pthread_mutex_unlock(&replay.mutex);
+}
+
+void tic_replay_count_inside(int more)
+{
+    pthread_mutex_lock(&replay.mutex);
+    replay.inside_count += (unsigned)more;
+    pthread_cond_broadcast(&replay.main);
+    pthread_cond_broadcast(&replay.others);
+    pthread_mutex_unlock(&replay.mutex);
+}
+
+/* Who had not come back by the cut comes back when all have returned that may have run inside. */
+static void await_inside_locked(bool as_main)
+{
+    while (tic_replay_is_on() || replay.inside_count > 0)
+        wait_outside_locked(as_main);
+}
+
+void tic_replay_end_release(uint64_t position)
+{
+    if (position > replay.cut || replay.steps.made)
+        return;
+    pthread_mutex_lock(&replay.mutex);
+    replay.released = position;
+    pthread_cond_broadcast(&replay.passes);
+    if (replay.arrived)
+        await_inside_locked(true);
     pthread_mutex_unlock(&replay.mutex);
 }
 
@@ -679,12 +732,12 @@ static bool is_call_of(const struct tic_line_entry *entry, const struct actor *a
 static size_t find_own_call_locked(struct actor *actor)
 {
     const struct tic_cursor *cursor = &replay.cursor;
-    size_t at = actor ? actor->at + 1 : replay.called_at;
+    size_t at = actor ? actor->at + 1 : replay.calls.at;
 
     while (at < cursor->count && !(is_call_of(&cursor->entries[at], actor) &&
-                                   (actor || cursor->entries[at].subject >= replay.called)))
+                                   (actor || cursor->entries[at].subject >= replay.calls.called)))
         at++;
-    if (!actor && at < cursor->count && cursor->entries[at].subject > replay.called)
+    if (!actor && at < cursor->count && cursor->entries[at].subject > replay.calls.called)
         return cursor->count;
     return at;
 }
@@ -704,32 +757,45 @@ static void await_returned_locked(const struct actor *inner, bool as_main)
     replay.awaits &= !as_main;
 }
 
-static bool is_over(const struct tic_line_entry *entry, size_t call, const struct actor *actor)
+/* It has come back from that call, or, where that is not told, has gone on. */
+static bool is_over(const struct tic_line_entry *entry, const struct actor *actor)
 {
-    return is_call_of(entry, actor) ||
-           (actor ? entry->kind == TIC_HISTORY_END && entry->role == actor->role &&
-                        entry->actor == actor->key
-                  : entry->position > replay.cursor.entries[call].position);
+    return entry->role == (actor ? actor->role : TIC_HISTORY_MAIN) &&
+           entry->actor == (actor ? actor->key : 0) &&
+           (entry->kind == TIC_HISTORY_CALL || entry->kind == TIC_HISTORY_CALLED ||
+            entry->kind == TIC_HISTORY_END);
 }
 
-void tic_replay_end_call(bool of_main)
+static void await_inner_locked(struct actor *actor)
 {
-    struct actor *actor = of_main ? NULL : here.actor;
-
-    if (!of_main && !actor)
-        return;
-    pthread_mutex_lock(&replay.mutex);
     const struct tic_cursor *cursor = &replay.cursor;
-    bool had = atomic_load(&tic_replay_phase) == TIC_REPLAY_PASSING &&
-               (!actor || actor->called <= actor->calls);
-    size_t call = had ? find_own_call_locked(actor) : cursor->count;
+    size_t call = find_own_call_locked(actor);
+
     if (call < cursor->count)
-        *(actor ? &actor->at : &replay.called_at) = call;
-    for (size_t i = call + 1; i < cursor->count && !is_over(&cursor->entries[i], call, actor); i++)
+        *(actor ? &actor->at : &replay.calls.at) = call;
+    for (size_t i = call + 1; i < cursor->count && !is_over(&cursor->entries[i], actor); i++)
         if (is_inside(&cursor->entries[i], actor))
             await_returned_locked(find_actor(TIC_HISTORY_CALLBACK, cursor->entries[i].actor),
                                   !actor);
+}
+
+bool tic_replay_end_call(uint64_t number, bool lets_go)
+{
+    struct actor *actor = number ? NULL : here.actor;
+
+    if (!number && !actor)
+        return false;
+    pthread_mutex_lock(&replay.mutex);
+    const uint64_t count = actor ? actor->calls : replay.calls.count,
+                   called = actor ? actor->called : number;
+    const bool came_back =
+        called < count || (actor ? actor->came_back : replay.calls.came_back == count);
+    if (called <= count && atomic_load(&tic_replay_phase) == TIC_REPLAY_PASSING)
+        await_inner_locked(actor);
+    if (called <= count && !came_back && lets_go && !replay.steps.made)
+        await_inside_locked(!actor || actor->here);
     pthread_mutex_unlock(&replay.mutex);
+    return called <= count && came_back;
 }
 
 bool tic_replay_repeats(void)
@@ -783,9 +849,9 @@ static void forget_locked(void)
     free(replay.actors);
     replay.actors = NULL;
     replay.actor_count = 0;
-    replay.position = replay.granted = replay.returned = replay.covers = 0;
+    replay.position = replay.granted = replay.returned = replay.released = replay.covers = 0;
     replay.arrived = replay.asks = false;
-    replay.called = replay.called_at = 0;
+    memset(&replay.calls, 0, sizeof(replay.calls));
     replay.wanted = SIZE_MAX;
     replay.needed = UINT64_MAX;
     replay.missed = NULL;

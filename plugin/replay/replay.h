@@ -112,11 +112,18 @@ void tic_replay_await_own(void);
  * replay: who it lets go may run inside of its call. */
 bool tic_replay_note_call(void);
 bool tic_replay_is_actor(void); /* Does the replay run what this thread runs? */
-/* main() makes its so many-th such call that is no operation. */
+/* main() makes its so many-th call inside of which callbacks may run: once the replay is over, if
+ * it had not come to that by the cut. */
 void tic_replay_note_main_call(uint64_t number);
-/* At the end of such a call of main(), or of this thread's callback: those that had run inside of
- * it have returned. */
-void tic_replay_end_call(bool of_main);
+/* At the end of such a call of main(), or (0) of any of this thread's callback: those that had run
+ * inside of it have returned. Who had not come back by the cut does so when the replay is over, and
+ * those have returned that may run inside (lets_go). True: it had come back by then. */
+bool tic_replay_end_call(uint64_t number, bool lets_go);
+/* main() has given data back in the operation at this position: the same. */
+void tic_replay_end_release(uint64_t position);
+/* So many more callbacks, than have returned, come after the replay that StarPU has come to inside
+ * of a call. */
+void tic_replay_count_inside(int more);
 /* Does this thread, if it runs a callback or a kernel, do again what it had done by the cut? */
 bool tic_replay_repeats(void);
 /* Makes a call that was kept from StarPU; does this thread do so, or play the queue? */

@@ -498,12 +498,12 @@ void tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
 }
 
 void tic_snapshot_note_call(struct tic_snapshot *snapshot,
-                            const struct tic_running_callback *running)
+                            const struct tic_running_callback *running, enum tic_history_kind kind)
 {
     if (!running->listed)
         return;
     tic_lock(&snapshot->graph->lock);
-    int status = note_callback_locked(snapshot, TIC_HISTORY_CALL, running, epoch_locked(snapshot));
+    int status = note_callback_locked(snapshot, kind, running, epoch_locked(snapshot));
     tic_unlock(&snapshot->graph->lock);
     tic_snapshot_need(snapshot, status == 0);
 }

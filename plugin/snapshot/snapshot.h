@@ -342,9 +342,10 @@ int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_li
 void tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
                                  struct tic_running_callback *running);
 void tic_snapshot_end_callback(struct tic_snapshot *snapshot, struct tic_running_callback *running);
-/* It is about to make a call by which others may go on (TIC_HISTORY_CALL). */
+/* It is about to make a call by which others may go on (TIC_HISTORY_CALL), or has come back from
+ * one inside of which callbacks may run (TIC_HISTORY_CALLED). */
 void tic_snapshot_note_call(struct tic_snapshot *snapshot,
-                            const struct tic_running_callback *running);
+                            const struct tic_running_callback *running, enum tic_history_kind kind);
 /* main() comes back from a call that waits for tasks (TIC_HISTORY_RETURN, 0), or is about to give
  * the datum of this id back (TIC_HISTORY_RELEASE). Owner thread. */
 void tic_snapshot_note_main(struct tic_snapshot *snapshot, enum tic_history_kind kind, uint64_t id);

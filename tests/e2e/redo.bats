@@ -153,3 +153,13 @@ redoes() { # lines, command...
         is_right "$expected" yes && ! grep -q 'used by no task' err || complain children-called wrong
     done
 }
+
+# What `make check-replay` does for all programs: every cut, and a failpoint at which a thread is late.
+@test "three programs of the explorer, at every cut" {
+    local program
+    unset STARPU_TIC_EVERY
+    for program in chain invalidate-late inside-access; do
+        TIC_REPLAY=$program "$TIC_BUILD/tests/unit/replay/test_replay" > explored 2>&1 ||
+            { tail -30 explored; false; }
+    done
+}

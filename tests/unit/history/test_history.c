@@ -149,8 +149,9 @@ static void test_a_restart_appends_what_is_new(void **state)
     assert_true(tic_history_has_begun(&history, TIC_HISTORY_KERNEL, 9));
     assert_false(tic_history_has_begun(&history, TIC_HISTORY_CALLBACK, 8));
     assert_true(tic_history_has_begun(&history, TIC_HISTORY_CALLBACK, 7));
-    for (uint32_t kind = TIC_HISTORY_BEGIN; kind <= TIC_HISTORY_CALL; kind++)
-        if (kind == TIC_HISTORY_BEGIN || kind == TIC_HISTORY_END || kind == TIC_HISTORY_CALL) {
+    for (uint32_t kind = TIC_HISTORY_BEGIN; kind <= TIC_HISTORY_CALLED; kind++)
+        if (kind == TIC_HISTORY_BEGIN || kind == TIC_HISTORY_END || kind == TIC_HISTORY_CALL ||
+            kind == TIC_HISTORY_CALLED) {
             const bool begins = kind == TIC_HISTORY_BEGIN; /* 8 was running */
             assert_int_equal(appended(entry(kind, TIC_HISTORY_KERNEL, 8, 0), 7), !begins);
             assert_int_equal(appended(entry(kind, TIC_HISTORY_KERNEL, 9, 0), 7), 0);

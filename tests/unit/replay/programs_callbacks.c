@@ -212,6 +212,105 @@ static void seen(uint64_t *result)
     tic_close(result);
 }
 
+/* ---- inside of the call that lets them go -----------------------------------------------------
+ */
+
+static uint64_t ran_inside;
+
+static void run_inside(void *arg)
+{
+    (void)arg;
+    ran_inside++;
+}
+
+static void submit_bare(void)
+{
+    struct starpu_task *task = starpu_task_create();
+
+    task->callback_func = run_inside;
+    tic_submit_built(task);
+}
+
+/* A task without a kernel: its callback runs inside of its submission, which main() sees. */
+static void bare_inside(uint64_t *result)
+{
+    tic_open(1, 1);
+    ran_inside = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        tic_submit(&tic_step, tic_data[0], i);
+        submit_bare();
+        result[5] = result[5] * 31 + ran_inside;
+    }
+    tic_close(result);
+}
+
+/* A task without a kernel and a callback lets one with a callback go. */
+static void tag_inside(uint64_t *result)
+{
+    tic_open(1, 1);
+    ran_inside = 0;
+    for (starpu_tag_t i = 1; i < 4; i += 2) {
+        struct starpu_task *behind = starpu_task_create(), *first = starpu_task_create();
+        tic_submit(&tic_step, tic_data[0], i);
+        behind->callback_func = run_inside;
+        behind->use_tag = first->use_tag = 1;
+        behind->tag_id = i;
+        first->tag_id = i + 1;
+        starpu_tag_declare_deps(i, 1, i + 1);
+        tic_submit_built(behind);
+        tic_submit_built(first);
+        result[5] = result[5] * 31 + ran_inside;
+    }
+    tic_close(result);
+}
+
+static void give_back_inside(void *arg)
+{
+    ran_inside++;
+    starpu_data_release(arg);
+}
+
+/* The callback of an access to idle data runs inside of the call, and that of one which waits for
+ * main() inside of main()'s release. */
+static void access_inside(uint64_t *result)
+{
+    tic_open(1, 2);
+    ran_inside = 0;
+    tic_submit(&tic_step, tic_data[0], 3);
+    ask(tic_data[1], STARPU_R, give_back_inside);
+    result[5] = ran_inside;
+    tic_acquire(tic_data[1], STARPU_RW);
+    ask(tic_data[1], STARPU_R, give_back_inside);
+    tic_submit(&tic_step, tic_data[0], 5);
+    starpu_data_release(tic_data[1]);
+    result[5] = result[5] * 31 + ran_inside;
+    tic_close(result);
+}
+
+static void look_at_bare(void *arg)
+{
+    submit_bare();
+    *(uint64_t *)arg = *(uint64_t *)arg * 31 + ran_inside;
+}
+
+/* The same of a callback. */
+static void callback_inside(uint64_t *result)
+{
+    static uint64_t seen;
+
+    tic_open(1, 1);
+    ran_inside = seen = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        struct starpu_task *task = tic_build(&tic_step, tic_data[0], i);
+        task->callback_func = look_at_bare;
+        task->callback_arg = &seen;
+        tic_submit_built(task);
+        starpu_task_wait_for_all();
+    }
+    result[5] = seen;
+    tic_close(result);
+}
+
 const struct tic_program tic_programs_callbacks[] = {
     {"callback-adds", callback_adds, NULL, false, NULL, 1, 1, 1, 1, false},
     {"callback-adds-trusted", callback_adds, trusted, false, NULL, 1, 1, 1, 1, false},
@@ -240,5 +339,9 @@ const struct tic_program tic_programs_callbacks[] = {
     {"callback-late-beside", beside, NULL, false, "callback-granted", 1, 1, 1, 1, false},
     {"callback-later", in_turn, NULL, false, "callback-granted:2", 1, 1, 1, 1, false},
     {"callback-adds-twice", callback_adds, NULL, false, NULL, 0, 0, 1, 2, false},
+    {"inside-bare", bare_inside, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"inside-tag", tag_inside, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"inside-access", access_inside, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"inside-callback", callback_inside, NULL, false, NULL, 1, 1, 1, 1, false},
     {NULL, NULL, NULL, false, NULL, 0, 0, 0, 0, false},
 };
