@@ -106,15 +106,17 @@ int tic_family_meet(struct tic_graph *graph, struct tic_handle *handle)
 
     tic_lock(&graph->lock);
     int status = tic_views_visit(&graph->views, begin, end, meet_locked, handle);
-    tic_unlock(&graph->lock);
     if (status == 0)
         tic_views_add(&graph->views, handle);
+    tic_unlock(&graph->lock);
     return status;
 }
 
 void tic_family_part(struct tic_graph *graph, struct tic_handle *handle)
 {
+    tic_lock(&graph->lock);
     tic_views_remove(&graph->views, handle);
+    tic_unlock(&graph->lock);
 }
 
 /* ---- planned partitions --------------------------------------------------------------------- */

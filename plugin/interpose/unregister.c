@@ -18,6 +18,7 @@
 #include "interpose/redo_values.h"
 #include "interpose/redux.h"
 #include "interpose/release.h"
+#include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "unseen/statics.h"
 
@@ -226,12 +227,25 @@ void tic_data_on_invalidate_before(struct tic_handle *handle)
         tic_session_unprotect("starpu_data_invalidate", "StarPU gives no access to it");
 }
 
+void tic_data_part(struct tic_handle *handle)
+{
+    if (!handle->family && is_pinned(handle) &&
+        tic_redo_may_see(handle, tic_data_recovered_value(handle).checksum))
+        tic_data_restore_leaving(handle);
+    tic_family_part(&tic_session->graph, handle);
+}
+
+bool tic_data_leaves_at_once(const struct tic_handle *handle)
+{
+    return handle && handle->family;
+}
+
 void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
 {
     struct tic_handle *handle = tic_handle_of(data);
 
     tic_data_forget(data);
-    if (!handle || why_not_unregister() || handle->family) {
+    if (!handle || why_not_unregister() || tic_data_leaves_at_once(handle)) {
         tic_data_on_unregister_before(data, true);
         return;
     }

@@ -15,6 +15,11 @@ void tic_data_leave_all(void);
 void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent);
 /* StarPU is about to forget the value, and to free its memory if that is not main()'s. */
 void tic_data_on_invalidate_before(struct tic_handle *handle);
+/* A restart makes the call later, perhaps: what is registered next does not meet the data, and
+ * finds its value where nobody is to read another one. */
+void tic_data_part(struct tic_handle *handle);
+/* Does it leave at once, when its tasks have ended, as others share its memory? */
+bool tic_data_leaves_at_once(const struct tic_handle *handle);
 void tic_data_on_unregister_submit_before(starpu_data_handle_t data);
 
 #endif

@@ -136,14 +136,26 @@ static void play_unregister_submit(void *data)
     unregister_submit(*(starpu_data_handle_t *)data);
 }
 
+static bool queue_unregister_submit(starpu_data_handle_t data)
+{
+    struct tic_handle *handle = tic_redo_keeps() ? tic_handle_of(data) : NULL;
+
+    if (handle)
+        tic_data_part(handle);
+    return tic_redo_queue_call(handle, play_unregister_submit, &data, sizeof(data), true);
+}
+
 WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
 {
     tic_pages_open();
     end_reductions(data);
-    tic_main_comes(false);
-    if (!tic_redo_keeps() || !tic_redo_queue_call(tic_handle_of(data), play_unregister_submit,
-                                                  &data, sizeof(data), true))
+    bool ours = tic_session_is_watching() && tic_session_is_owner();
+    bool waits = ours && tic_data_leaves_at_once(tic_handle_of(data));
+    tic_main_comes(waits);
+    if (!queue_unregister_submit(data))
         unregister_submit(data);
+    if (waits)
+        tic_main_returns();
     tic_pages_close("starpu_data_unregister_submit", false);
 }
 

@@ -129,6 +129,14 @@ exit_as_usual() { # scenarios...
     done
 }
 
+# A line is taken while its readers are still to begin; one of three is.
+@test "memory is registered again while its data is to leave, or is that of other data" {
+    local scenario
+    for scenario in alias-leaving alias-waits planned-leaving; do
+        resume_order $scenario 2 line-renamed:{9,10,11,12,13,14}
+    done
+}
+
 @test "callbacks of tasks that run nowhere; main() waits for callbacks" {
     keep_order callback-nowhere callback-nowhere-ready callback-awaited callback-awaited-between \
         callback-tags callback-bare nowhere-reads

@@ -11,12 +11,13 @@ extern const struct mode orders_access[], orders_alias[], orders_callbacks[], or
     orders_reductions[], orders_threads[];
 
 /* Codelets of one buffer and an int by value, beside step_codelet. */
-extern struct starpu_codelet assign_codelet;  /* STARPU_W: becomes the number */
-extern struct starpu_codelet commute_codelet; /* STARPU_RW | STARPU_COMMUTE: adds the number */
-extern struct starpu_codelet reduce_codelet;  /* STARPU_REDUX: adds the number */
-extern struct starpu_codelet look_codelet;    /* STARPU_R: adds what it reads to the counter */
-extern struct starpu_codelet join_codelet;    /* no int; STARPU_RW, STARPU_R: join */
-extern struct starpu_codelet fold_codelet;    /* the same: add_other */
+extern struct starpu_codelet step_late_codelet; /* a step, when a line may have been taken */
+extern struct starpu_codelet assign_codelet;    /* STARPU_W: becomes the number */
+extern struct starpu_codelet commute_codelet;   /* STARPU_RW | STARPU_COMMUTE: adds the number */
+extern struct starpu_codelet reduce_codelet;    /* STARPU_REDUX: adds the number */
+extern struct starpu_codelet look_codelet;      /* STARPU_R: adds what it reads to the counter */
+extern struct starpu_codelet join_codelet;      /* no int; STARPU_RW, STARPU_R: join */
+extern struct starpu_codelet fold_codelet;      /* the same: add_other */
 
 /* Kernels of two buffers and no int. */
 void join(void *buffers[], void *arg);      /* the first takes a step by the second */

@@ -114,7 +114,59 @@ static void run_alias_left_told(void)
     register_again(true);
 }
 
+/* ---- it leaves while tasks are still to read it ----------------------------------------------
+ */
+
+static void look_late(void *buffers[], void *arg)
+{
+    (void)arg;
+    count(*variable(buffers[0]));
+}
+
+static struct starpu_codelet look_late_codelet = {
+    .cpu_funcs = {look_late}, .nbuffers = 2, .modes = {STARPU_R, STARPU_R}, .name = "look_late"};
+
+/* main() registers the memory again before they have begun. */
+static void run_alias_leaving(void)
+{
+    for (int round = 0; round < AGAIN; round++) {
+        starpu_data_handle_t handle = register_shared();
+        submit(&step_codelet, handle, round);
+        starpu_task_wait_for_all();
+        submit(&step_late_codelet, handles[0], round);
+        submit(&step_codelet, handles[1], round); /* when it has ended a line is taken */
+        for (int again = 0; again < ROUNDS; again++) {
+            submit_pair(&look_late_codelet, handle, handles[0]);
+            starpu_data_unregister_submit(handle);
+            handle = register_shared();
+        }
+        starpu_task_wait_for_all();
+        starpu_data_unregister(handle);
+    }
+    note(shared);
+}
+
+/* The memory is that of other data, too: protection has main() wait there until they have ended. */
+static void run_alias_waits(void)
+{
+    starpu_data_handle_t other = register_shared();
+
+    for (int round = 0; round < AGAIN; round++) {
+        starpu_data_handle_t handle = register_shared();
+        submit(&step_codelet, handle, round);
+        starpu_task_wait_for_all();
+        submit(&step_late_codelet, handles[0], round);
+        submit(&step_codelet, handles[1], round);
+        submit_pair(&look_late_codelet, handle, handles[0]);
+        starpu_data_unregister_submit(handle);
+        starpu_task_wait_for_all();
+    }
+    starpu_data_unregister(other);
+    note(shared);
+}
+
 const struct mode orders_alias[] = {
     {"alias-changed", run_alias_changed},     {"alias-half", run_alias_half},
     {"alias-replaced", run_alias_replaced},   {"alias-left", run_alias_left},
-    {"alias-left-told", run_alias_left_told}, {NULL, NULL}};
+    {"alias-left-told", run_alias_left_told}, {"alias-leaving", run_alias_leaving},
+    {"alias-waits", run_alias_waits},         {NULL, NULL}};

@@ -230,6 +230,31 @@ static void run_cleaned(void)
     close_whole();
 }
 
+/* The whole leaves while a task is still to read a part. */
+static void run_planned_leaving(void)
+{
+    static struct starpu_codelet codelet = {.cpu_funcs = {look_both},
+                                            .nbuffers = 2,
+                                            .modes = {STARPU_R, STARPU_R},
+                                            .name = "look_both"};
+
+    for (int round = 0; round < LENGTH / 3; round++) {
+        open_whole();
+        submit(&step_items_codelet, whole, round);
+        starpu_data_partition_plan(whole, &part_filter, parts);
+        starpu_data_partition_submit(whole, PARTS, parts);
+        starpu_task_wait_for_all();
+        submit(&step_late_codelet, handles[0], round);
+        submit(&step_codelet, handles[1], round); /* when it has ended a line is taken */
+        submit_pair(&codelet, parts[1], handles[0]);
+        starpu_data_unpartition_submit(whole, PARTS, parts, STARPU_MAIN_RAM);
+        starpu_data_partition_clean(whole, PARTS, parts);
+        starpu_data_unregister_submit(whole);
+        starpu_task_wait_for_all();
+        note(items[ITEMS / 2]);
+    }
+}
+
 static int looking, called; /* atomic */
 
 static void note_call(void *arg)
@@ -456,6 +481,7 @@ const struct mode orders_parts[] = {{"parts-added", run_added},
                                     {"lost-read-called", run_lost_read_called},
                                     {"planned-read-called", run_planned_read_called},
                                     {"planned-access", run_planned_access},
+                                    {"planned-leaving", run_planned_leaving},
                                     {"planned-spin", run_planned_spin},
                                     {"planned-beside", run_planned_beside},
                                     {"parts-read-called", run_read_called},

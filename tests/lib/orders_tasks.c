@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Tasks of the scenarios of tests/lib/orders.c. */
+#include <unistd.h>
+
 #include "lib/orders.h"
 
 enum { ROW = 5, CONTRIBUTIONS = 6 };
@@ -46,6 +48,14 @@ void add_other(void *buffers[], void *arg)
     *variable(buffers[0]) += *variable(buffers[1]);
 }
 
+static void step_late(void *buffers[], void *arg)
+{
+    usleep(20000);
+    step_codelet.cpu_funcs[0](buffers, arg);
+}
+
+struct starpu_codelet step_late_codelet = {
+    .cpu_funcs = {step_late}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "step_late"};
 struct starpu_codelet assign_codelet = {
     .cpu_funcs = {assign}, .nbuffers = 1, .modes = {STARPU_W}, .name = "assign"};
 struct starpu_codelet commute_codelet = {.cpu_funcs = {add_number},
