@@ -79,12 +79,6 @@ int tic_history_load(struct tic_history *history, struct tic_line *line)
             history->returned = line->history[i].position;
         else if (line->history[i].kind == TIC_HISTORY_RELEASE)
             history->released = line->history[i].position;
-        else if (line->history[i].kind == TIC_HISTORY_CALL &&
-                 line->history[i].role == TIC_HISTORY_MAIN)
-            history->called = line->history[i].subject;
-        else if (line->history[i].kind == TIC_HISTORY_CALLED &&
-                 line->history[i].role == TIC_HISTORY_MAIN)
-            history->came_back = line->history[i].subject;
     return status ? status : tic_tail_load(&history->tail, line);
 }
 
@@ -118,9 +112,6 @@ static bool is_recovered(const struct tic_history *history, const struct tic_lin
     case TIC_HISTORY_CALL:
     case TIC_HISTORY_CALLED:
     case TIC_HISTORY_END:
-        if (entry->role == TIC_HISTORY_MAIN)
-            return entry->subject <=
-                   (entry->kind == TIC_HISTORY_CALL ? history->called : history->came_back);
         known = find_actor(history, entry->role, entry->actor);
         return known && known->kind == TIC_HISTORY_END;
     default:

@@ -23,7 +23,6 @@ struct tic_history {
     bool absent; /* immutable: the run began in a version without histories, and keeps of one only
                     who began: the entries are made */
     uint64_t returned, released; /* immutable: positions of the last recovered RETURN and RELEASE */
-    uint64_t called, came_back;  /* immutable: numbers of the last CALL and CALLED of main() */
 };
 
 void tic_history_init(struct tic_history *history);

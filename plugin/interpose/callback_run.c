@@ -74,35 +74,29 @@ void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
     tic_callback_close(&running);
 }
 
-void tic_callback_note_call(void)
-{
-    if (__builtin_expect(here != NULL, 0) && tic_guard == 0 && !tic_replay_note_call())
-        tic_snapshot_note_call(&tic_session->snapshot, here, TIC_HISTORY_CALL);
-}
-
 static bool is_main(void)
 {
     return tic_session_is_watching() && tic_session_is_owner();
 }
 
-static uint64_t calls; /* of main(); owner thread only */
-
-void tic_callback_note_letting_go(void)
+static void note(enum tic_history_kind kind)
 {
-    tic_callback_note_call();
-    if (!is_main())
-        return;
-    tic_snapshot_note_main(&tic_session->snapshot, TIC_HISTORY_CALL, ++calls);
-    tic_replay_note_main_call(calls);
+    if (here)
+        tic_snapshot_note_call(&tic_session->snapshot, here, kind);
+    else
+        tic_snapshot_note_main(&tic_session->snapshot, kind, 0);
+}
+
+void tic_callback_note_call(bool lets_go)
+{
+    if (__builtin_expect(here || (lets_go && is_main()), 0) && tic_guard == 0 &&
+        !tic_replay_note_call(!here))
+        note(TIC_HISTORY_CALL);
 }
 
 void tic_callback_end_call(bool lets_go)
 {
-    if (tic_guard > 0 || !(here || (lets_go && is_main())) ||
-        tic_replay_end_call(here ? 0 : calls, lets_go) || !lets_go)
-        return;
-    if (here)
-        tic_snapshot_note_call(&tic_session->snapshot, here, TIC_HISTORY_CALLED);
-    else
-        tic_snapshot_note_main(&tic_session->snapshot, TIC_HISTORY_CALLED, calls);
+    if (__builtin_expect(here || (lets_go && is_main()), 0) && tic_guard == 0 &&
+        !tic_replay_end_call(!here, lets_go) && lets_go)
+        note(TIC_HISTORY_CALLED);
 }

@@ -25,12 +25,9 @@ bool tic_callback_is_of_access(void); /* that this thread runs */
  * for those inside of a call of who runs for the first time: that sees what they do. */
 bool tic_callback_is_put_off(void);
 /* The program is about to make a call by which others may go on: if it does so in a callback, what
- * that has seen by then it has seen before they do. One that had not come to this call by the cut
- * comes back when the replay is over. */
-void tic_callback_note_call(void);
-/* The same of a call inside of which callbacks may run, by main() or a callback. The end of any:
- * who ran inside of it has returned. */
-void tic_callback_note_letting_go(void);
+ * that has seen by then it has seen before they do. lets_go: callbacks may run inside, and main()'s
+ * count, too. The end: those that ran inside of it have returned. */
+void tic_callback_note_call(bool lets_go);
 void tic_callback_end_call(bool lets_go);
 
 #endif

@@ -126,7 +126,7 @@ static void operate(void *data, bool waits, bool detached)
         tic_session_unprotect("a communication",
                               "those of others than main() are not protected yet, but detached ones"
                               " of callbacks");
-    tic_callback_note_call();
+    tic_callback_note_call(false);
     tic_main_comes(waits);
 }
 

@@ -230,10 +230,7 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
     bool ours = tic_session && tic_guard == 0, waits = task->synchronous;
     const bool calls = tic_task_runs_nowhere(task) || task->prologue_callback_func;
 
-    if (calls)
-        tic_callback_note_letting_go();
-    else
-        tic_callback_note_call();
+    tic_callback_note_call(calls);
     if (tic_guard == 0)
         tic_retry_note_submission();
     if (ours)
@@ -326,14 +323,14 @@ WRAPPER void starpu_tag_declare_deps(starpu_tag_t tag, unsigned count, ...)
 
 WRAPPER void starpu_tag_notify_from_apps(starpu_tag_t tag)
 {
-    tic_callback_note_letting_go();
+    tic_callback_note_call(true);
     RESOLVED(starpu_tag_notify_from_apps)(tag);
     tic_callback_end_call(true);
 }
 
 WRAPPER void starpu_task_end_dep_release(struct starpu_task *task)
 {
-    tic_callback_note_letting_go();
+    tic_callback_note_call(true);
     RESOLVED(starpu_task_end_dep_release)(task);
     tic_callback_end_call(true);
 }

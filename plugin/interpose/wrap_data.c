@@ -635,7 +635,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
     if (ours)
         require_main_memory(node, "starpu_data_acquire_on_node_cb");
     if (ours)
-        tic_callback_note_letting_go();
+        tic_callback_note_call(true);
     if (ours && tic_session_is_watching())
         wait = tic_callback_access_note(data, mode, sequential != 0, callback, arg);
     if (wait && tic_redo_keeps()) {
@@ -675,7 +675,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
             tic_guard--;                                                                           \
             return;                                                                                \
         }                                                                                          \
-        tic_callback_note_call();                                                                  \
+        tic_callback_note_call(false);                                                             \
         if (tic_session && tic_guard == 0)                                                         \
             tic_access_on_release_first(data);                                                     \
         if (tic_session_is_watching()) {                                                           \

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/thread.h"
@@ -33,9 +32,10 @@ struct actor {
     bool optional;
     bool passed, begun;            /* its entry has; before that */
     unsigned calls, called, since; /* by the cut; by now; by the last entry that has passed */
-    bool came_back;                /* from the last of them */
-    size_t at;                     /* the entry of its begin, or of its last call that has ended */
-    struct actor *next;            /* of those that begin apart from their entries */
+    bool came_back;                /* from the last by the cut */
+    size_t at;                     /* the entry of its begin, or of a call; of its calls so many: */
+    unsigned at_call;
+    struct actor *next; /* of those that begin apart from their entries */
     struct actor *next_inside;
 };
 
@@ -53,11 +53,7 @@ static struct {
     /* Where main() is, and was when it was granted an access, came back, and gave data back last.
      */
     uint64_t position, granted, returned, released;
-    struct {                       /* of main(), inside of which callbacks may run */
-        uint64_t count, came_back; /* immutable: by the cut */
-        uint64_t called;           /* so far */
-        size_t at;                 /* main() only: the entry of the last that has ended */
-    } calls;
+    struct actor caller;   /* its calls inside of which callbacks may run */
     unsigned inside_count; /* callbacks that had not begun by the cut, that StarPU would have run
                               inside of a call, and that have not returned */
     uint64_t covers;       /* there it waits for a task that it submits */
@@ -119,6 +115,8 @@ static struct actor *find_actor(uint32_t role, uint64_t key)
 {
     const struct actor sought = {.key = key, .role = role};
 
+    if (role == TIC_HISTORY_MAIN)
+        return &replay.caller;
     return replay.actor_count == 0
                ? NULL
                : bsearch(&sought, replay.actors, replay.actor_count, sizeof(sought), by_key);
@@ -137,15 +135,6 @@ static void note_ends(const struct tic_line_entry *entries, size_t count)
         actor->calls += kind == TIC_HISTORY_CALL;
         actor->came_back = kind != TIC_HISTORY_CALL;
     }
-}
-
-static void note_main_calls(const struct tic_line_entry *entries, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (entries[i].role == TIC_HISTORY_MAIN && entries[i].kind == TIC_HISTORY_CALL)
-            replay.calls.count = entries[i].subject;
-        else if (entries[i].role == TIC_HISTORY_MAIN && entries[i].kind == TIC_HISTORY_CALLED)
-            replay.calls.came_back = entries[i].subject;
 }
 
 static void leave_out(void)
@@ -176,7 +165,6 @@ static int list_actors(const struct tic_line_entry *entries, size_t count)
                                .at = i};
     qsort(replay.actors, replay.actor_count, sizeof(*replay.actors), by_key);
     note_ends(entries, count);
-    note_main_calls(entries, count);
     leave_out();
     return 0;
 }
@@ -202,6 +190,11 @@ static uint64_t operation_at(uint64_t position)
 static bool is_in_operation(const struct actor *actor)
 {
     return !replay.steps.made || operation_at(actor->position) == operation_at(replay.position);
+}
+
+static bool is_of(const struct tic_line_entry *entry, const struct actor *actor)
+{
+    return entry->role == actor->role && entry->actor == actor->key;
 }
 
 static void add_apart_locked(struct actor *actor)
@@ -466,7 +459,7 @@ static void await_end_locked(const struct actor *actor)
     replay.ending = true;
     if (replay.inside)
         pthread_cond_broadcast(&replay.main);
-    if (actor->role == TIC_HISTORY_KERNEL)
+    if (actor->role != TIC_HISTORY_CALLBACK)
         wait_locked();
     else
         pthread_cond_wait(&replay.passes, &replay.mutex);
@@ -486,11 +479,6 @@ static void await_actor_locked(const struct tic_line_entry *entry)
         await_end_locked(actor); /* it may be looking at data that a kernel is shown */
 }
 
-static bool is_call_of_main(const struct tic_line_entry *entry)
-{
-    return entry->kind == TIC_HISTORY_CALL && entry->role == TIC_HISTORY_MAIN;
-}
-
 static void pass_locked(const struct tic_line_entry *entry)
 {
     replay.needed = entry->position;
@@ -503,8 +491,6 @@ static void pass_locked(const struct tic_line_entry *entry)
     }
     if (entry->kind == TIC_HISTORY_END || entry->kind == TIC_HISTORY_CALL)
         await_actor_locked(entry);
-    while (is_call_of_main(entry) && replay.calls.called < entry->subject)
-        wait_locked();
     replay.needed = entry->position + 1;
     while ((tic_cursor_returns(entry) || entry->kind == TIC_HISTORY_RELEASE) &&
            !has_done_locked(entry))
@@ -660,17 +646,18 @@ void tic_replay_play(void (*play)(void *), void *argument)
     here.plays = outer;
 }
 
-bool tic_replay_note_call(void)
+bool tic_replay_note_call(bool of_main)
 {
-    struct actor *actor = here.actor;
+    struct actor *actor = of_main ? &replay.caller : here.actor;
 
     if (!actor)
         return false;
     pthread_mutex_lock(&replay.mutex);
     bool had = ++actor->called <= actor->calls;
     pthread_cond_broadcast(&replay.passes);
-    while (!had && !actor->ended && tic_replay_is_on() && !replay.steps.made)
-        wait_outside_locked(actor->here);
+    while (!had && !actor->ended && (!of_main || replay.arrived) && tic_replay_is_on() &&
+           !replay.steps.made)
+        wait_outside_locked(of_main || actor->here);
     pthread_mutex_unlock(&replay.mutex);
     return had;
 }
@@ -678,18 +665,6 @@ bool tic_replay_note_call(void)
 bool tic_replay_is_actor(void)
 {
     return here.actor != NULL;
-}
-
-void tic_replay_note_main_call(uint64_t number)
-{
-    if (!tic_replay_is_on())
-        return;
-    pthread_mutex_lock(&replay.mutex);
-    replay.calls.called = number;
-    pthread_cond_broadcast(&replay.passes);
-    while (replay.arrived && number > replay.calls.count && tic_replay_is_on())
-        wait_as_main_locked();
-    pthread_mutex_unlock(&replay.mutex);
 }
 
 void tic_replay_count_inside(int more)
@@ -720,33 +695,23 @@ void tic_replay_end_release(uint64_t position)
     pthread_mutex_unlock(&replay.mutex);
 }
 
-/* Of this actor; NULL: of main(). */
-static bool is_call_of(const struct tic_line_entry *entry, const struct actor *actor)
-{
-    return actor ? entry->kind == TIC_HISTORY_CALL && entry->role == actor->role &&
-                       entry->actor == actor->key
-                 : is_call_of_main(entry);
-}
-
-/* The entry of the call that this one is about to end; or their count, it had not come to it. */
+/* The entry of the call that it has come to. */
 static size_t find_own_call_locked(struct actor *actor)
 {
     const struct tic_cursor *cursor = &replay.cursor;
-    size_t at = actor ? actor->at + 1 : replay.calls.at;
 
-    while (at < cursor->count && !(is_call_of(&cursor->entries[at], actor) &&
-                                   (actor || cursor->entries[at].subject >= replay.calls.called)))
-        at++;
-    if (!actor && at < cursor->count && cursor->entries[at].subject > replay.calls.called)
-        return cursor->count;
-    return at;
+    while (actor->at_call < actor->called && ++actor->at < cursor->count)
+        actor->at_call += cursor->entries[actor->at].kind == TIC_HISTORY_CALL &&
+                          is_of(&cursor->entries[actor->at], actor);
+    return actor->at;
 }
 
 static bool is_inside(const struct tic_line_entry *entry, const struct actor *actor)
 {
     return entry->kind == TIC_HISTORY_BEGIN &&
-           (actor ? entry->part & TIC_HISTORY_IN_CALL && entry->subject == actor->key
-                  : entry->part & TIC_HISTORY_IN_CALL_OF_MAIN);
+           (actor == &replay.caller
+                ? entry->part & TIC_HISTORY_IN_CALL_OF_MAIN
+                : entry->part & TIC_HISTORY_IN_CALL && entry->subject == actor->key);
 }
 
 static void await_returned_locked(const struct actor *inner, bool as_main)
@@ -760,8 +725,7 @@ static void await_returned_locked(const struct actor *inner, bool as_main)
 /* It has come back from that call, or, where that is not told, has gone on. */
 static bool is_over(const struct tic_line_entry *entry, const struct actor *actor)
 {
-    return entry->role == (actor ? actor->role : TIC_HISTORY_MAIN) &&
-           entry->actor == (actor ? actor->key : 0) &&
+    return is_of(entry, actor) &&
            (entry->kind == TIC_HISTORY_CALL || entry->kind == TIC_HISTORY_CALLED ||
             entry->kind == TIC_HISTORY_END);
 }
@@ -769,33 +733,29 @@ static bool is_over(const struct tic_line_entry *entry, const struct actor *acto
 static void await_inner_locked(struct actor *actor)
 {
     const struct tic_cursor *cursor = &replay.cursor;
-    size_t call = find_own_call_locked(actor);
+    size_t i = find_own_call_locked(actor);
 
-    if (call < cursor->count)
-        *(actor ? &actor->at : &replay.calls.at) = call;
-    for (size_t i = call + 1; i < cursor->count && !is_over(&cursor->entries[i], actor); i++)
+    while (++i < cursor->count && !is_over(&cursor->entries[i], actor))
         if (is_inside(&cursor->entries[i], actor))
             await_returned_locked(find_actor(TIC_HISTORY_CALLBACK, cursor->entries[i].actor),
-                                  !actor);
+                                  actor == &replay.caller);
 }
 
-bool tic_replay_end_call(uint64_t number, bool lets_go)
+bool tic_replay_end_call(bool of_main, bool lets_go)
 {
-    struct actor *actor = number ? NULL : here.actor;
+    struct actor *actor = of_main ? &replay.caller : here.actor;
 
-    if (!number && !actor)
+    if (!actor)
         return false;
     pthread_mutex_lock(&replay.mutex);
-    const uint64_t count = actor ? actor->calls : replay.calls.count,
-                   called = actor ? actor->called : number;
-    const bool came_back =
-        called < count || (actor ? actor->came_back : replay.calls.came_back == count);
-    if (called <= count && atomic_load(&tic_replay_phase) == TIC_REPLAY_PASSING)
+    const bool had = actor->called <= actor->calls,
+               came_back = actor->called < actor->calls || actor->came_back;
+    if (had && atomic_load(&tic_replay_phase) == TIC_REPLAY_PASSING)
         await_inner_locked(actor);
-    if (called <= count && !came_back && lets_go && !replay.steps.made)
-        await_inside_locked(!actor || actor->here);
+    if (had && !came_back && lets_go && !replay.steps.made)
+        await_inside_locked(of_main || actor->here);
     pthread_mutex_unlock(&replay.mutex);
-    return called <= count && came_back;
+    return had && came_back;
 }
 
 bool tic_replay_repeats(void)
@@ -851,7 +811,7 @@ static void forget_locked(void)
     replay.actor_count = 0;
     replay.position = replay.granted = replay.returned = replay.released = replay.covers = 0;
     replay.arrived = replay.asks = false;
-    memset(&replay.calls, 0, sizeof(replay.calls));
+    replay.caller = (struct actor){.role = TIC_HISTORY_MAIN, .at = SIZE_MAX};
     replay.wanted = SIZE_MAX;
     replay.needed = UINT64_MAX;
     replay.missed = NULL;

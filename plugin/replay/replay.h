@@ -107,18 +107,16 @@ bool tic_replay_queue(void (*play)(void *), void *argument);
 /* A thread other than main() waits for tasks: until what it has queued is played, and kernels that
  * the program has come to have returned. */
 void tic_replay_await_own(void);
-/* The callback that this thread runs comes to a call by which others may go on. False: it is none
- * that the replay runs, or had not come to that by the cut; then it waits for the end of the
- * replay: who it lets go may run inside of its call. */
-bool tic_replay_note_call(void);
+/* The callback that this thread runs comes to a call by which others may go on; or main() to one
+ * inside of which callbacks may run. False: it had not come to that by the cut, and has waited for
+ * the end of the replay, as who it lets go may run inside of its call; or none that the replay
+ * runs. */
+bool tic_replay_note_call(bool of_main);
 bool tic_replay_is_actor(void); /* Does the replay run what this thread runs? */
-/* main() makes its so many-th call inside of which callbacks may run: once the replay is over, if
- * it had not come to that by the cut. */
-void tic_replay_note_main_call(uint64_t number);
-/* At the end of such a call of main(), or (0) of any of this thread's callback: those that had run
- * inside of it have returned. Who had not come back by the cut does so when the replay is over, and
- * those have returned that may run inside (lets_go). True: it had come back by then. */
-bool tic_replay_end_call(uint64_t number, bool lets_go);
+/* At the end of such a call: those that had run inside of it have returned. Who had not come back
+ * by the cut does so when the replay is over, and those have returned that may run inside
+ * (lets_go). True: it had come back by then. */
+bool tic_replay_end_call(bool of_main, bool lets_go);
 /* main() has given data back in the operation at this position: the same. */
 void tic_replay_end_release(uint64_t position);
 /* So many more callbacks, than have returned, come after the replay that StarPU has come to inside

@@ -181,10 +181,9 @@ enum tic_history_kind {
     TIC_HISTORY_BYTES = 6,   /* `actor` is as in /looks, and looked at the datum `subject` */
     TIC_HISTORY_INPUT = 7,   /* what `subject`, as in /inputs, held is known by its hash */
     TIC_HISTORY_MERGE = 8,   /* main() has unpartitioned the datum `subject` */
-    TIC_HISTORY_CALL = 9,    /* of a callback: a call by which others may go on; of main(), the
-                                `subject`-th by which callbacks may run inside of it */
-    TIC_HISTORY_CALLED =
-        10, /* it has come back from such a call, inside of which callbacks may run */
+    TIC_HISTORY_CALL = 9,    /* it makes a call by which others may go on; of main(): inside of
+                                which callbacks may run */
+    TIC_HISTORY_CALLED = 10, /* it has come back from one inside of which callbacks may run */
     TIC_HISTORY_KINDS,
 };
 

@@ -406,8 +406,8 @@ static void test_wait_for_all_at_cut(void **state)
 static void calling_callback(void *arg)
 {
     waiting_callback(arg);
-    assert_true(tic_replay_note_call());
-    assert_false(tic_replay_note_call()); /* one more than by the cut */
+    assert_true(tic_replay_note_call(false));
+    assert_false(tic_replay_note_call(false)); /* one more than by the cut */
     sem_wait(&go);
 }
 
@@ -433,7 +433,7 @@ static void test_callback_lets_go(void **state)
 
 static void first_calling_callback(void *arg)
 {
-    assert_false(tic_replay_note_call());
+    assert_false(tic_replay_note_call(false));
     say(*(const char *)arg);
     sem_post(&go);
 }
@@ -451,6 +451,43 @@ static void test_call_after_cut(void **state)
     tic_replay_begin(2, TIC_REPLAY_ASKS);
     sem_wait(&go);
     finish(3, "|<>a");
+}
+
+static void slow_callback(void *arg)
+{
+    usleep(20000);
+    say(*(const char *)arg);
+}
+
+static void callback_of_two_calls(void *arg)
+{
+    assert_true(tic_replay_note_call(false));
+    assert_true(tic_replay_note_call(false));
+    tic_replay_end_call(false, false);
+    say(*(const char *)arg);
+}
+
+/* The end of its first call is not told; another callback ran inside of the second. */
+static void test_callback_inside_second_call(void **state)
+{
+    static const struct tic_line_entry entries[] = {ENTRY(1, CALLBACK, 7, BEGIN),
+                                                    ENTRY(1, CALLBACK, 7, TIC_HISTORY_CALL),
+                                                    ENTRY(1, CALLBACK, 7, TIC_HISTORY_CALL),
+                                                    {.position = 1,
+                                                     .actor = 8,
+                                                     .subject = 7,
+                                                     .kind = BEGIN,
+                                                     .role = CALLBACK,
+                                                     .part = TIC_HISTORY_IN_CALL},
+                                                    ENTRY(1, CALLBACK, 8, END),
+                                                    ENTRY(1, CALLBACK, 7, END),
+                                                    ENTRY(2, MAIN, 0, RETURN)};
+    (void)state;
+    start(entries, TIC_COUNT(entries), 3);
+    assert_true(add_callback(7, callback_of_two_calls, &letter_a));
+    assert_true(add_callback(8, slow_callback, &letter_r));
+    wait_at(2);
+    finish(3, "ra|<>");
 }
 
 static void test_missed(void **state)
@@ -509,6 +546,7 @@ int main(void)
         cmocka_unit_test(test_wait_for_all_at_cut),
         cmocka_unit_test(test_callback_lets_go),
         cmocka_unit_test(test_call_after_cut),
+        cmocka_unit_test(test_callback_inside_second_call),
         cmocka_unit_test(test_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
