@@ -24,9 +24,13 @@ enum tic_ranks_step {
 /* What the core calls. */
 struct tic_ranks {
     /* Before anything of the run: the newest job line in the directory of which all parts are good;
-     * all ranks come to the same. 1: its number, and the name of the rank's part; 0: there is none;
-     * -ERANGE: it is of another number of ranks. */
+     * all ranks come to the same. Its number, and the name of the rank's part: 1, or 2 where
+     * results of tasks beyond it are not to be used; 0: there is none; -ERANGE: it is of another
+     * number of ranks. */
     int (*choose)(const char *directory, uint64_t *number, char part[64]);
+    /* Results of this rank's tasks may be used in a restart if those of all ranks may; or no more,
+     * which is on the disk then. After choose; by threads that are apart. 0 or -errno. */
+    int (*log)(bool logs);
     /* The checkpoint thread, in this order. */
     /* A line is due here: are all about to take one? Rank 0 asks them to; wanted: also for another
      * rank. */
@@ -65,6 +69,9 @@ struct tic_ranks_messages {
     void (*await_tasks)(void);
     /* It asks for a message with this data. done: a restart does not make it. */
     void (*note_asked)(void *data, bool receives, bool done);
+    /* StarPU-MPI is about to be asked for it, or ours writes it; and: its data is granted. */
+    void (*note_made)(void *data, bool receives);
+    void (*note_begun)(void *data);
     /* A restart keeps what was not done from StarPU until main() is at the cut; true, play will be
      * called with a copy of its argument. */
     bool (*keeps)(void);
@@ -94,6 +101,7 @@ struct tic_ranks_core {
     void (*guard)(int by); /* calls of this thread are not the program's while the sum is not 0 */
     const char *(*directory)(void); /* of the job's lines; NULL: this run is not protected */
     unsigned (*keep)(void);         /* so many of them */
+    bool (*logs)(void);             /* results of tasks */
     int (*hash)(const char *path, uint64_t *size, uint64_t *hash); /* of a file; 0 or -errno */
     bool (*request)(void); /* a line is to be taken; false: none can be */
     void (*wake)(void);    /* the step may be another one */

@@ -24,6 +24,7 @@
 #include "session/nodes.h"
 #include "session/uses.h"
 #include "snapshot/extending.h"
+#include "snapshot/ranks.h"
 #include "snapshot/suspend.h"
 
 /* What the keys of accesses are hashes of, besides numbers: FORMAT.md, /reads. */
@@ -311,6 +312,8 @@ struct tic_callback_wait *tic_callback_access_note(starpu_data_handle_t data,
         return NULL;
     }
     tic_session->waits_by_callback = true;
+    tic_snapshot_note_race(&tic_session->snapshot, "starpu_data_acquire_cb",
+                           "the order of callbacks of accesses is not the same in each run");
     atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
     bool writes = mode & STARPU_W && !tic_handle_is_empty(handle);
     *wait = (struct tic_callback_wait){.handle = handle,

@@ -81,7 +81,8 @@ static void set_logging(struct tic_session *session)
     struct tic_snapshot *snapshot = &session->snapshot;
     const char *protocol = tic_protocol_names[settings->protocol];
     const bool sel = settings->protocol != TIC_PROTOCOL_TIC && !settings->report[0];
-    const bool logs = settings->verify == 0;
+    /* What main() of another rank was told since the line is in no log of theft. */
+    const bool logs = settings->verify == 0 && (sel || !tic_ranks_library());
 
     snapshot->options.forced_percent = logs ? settings->forced : 0;
     snapshot->options.ignore_results = !settings->results || !logs;

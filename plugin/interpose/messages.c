@@ -13,8 +13,10 @@
 #include "interpose/callback_run.h"
 #include "interpose/ending.h"
 #include "interpose/ranks.h"
+#include "interpose/record.h"
 #include "interpose/redo.h"
 #include "interpose/redux.h"
+#include "interpose/restore.h"
 #include "interpose/shape.h"
 #include "interpose/waits.h"
 #include "real/real.h"
@@ -182,13 +184,57 @@ static void stop(const char *why)
 
 static void note_asked(void *data, bool receives, bool done)
 {
-    struct tic_handle *handle = receives ? handle_of(data) : NULL;
+    struct tic_handle *handle = !tic_session_watches() ? NULL
+                                : receives             ? handle_of(data)
+                                                       : tic_handle_of(data);
 
     if (!handle || !tic_session_watches())
         return;
     tic_lock(&tic_session->submit);
-    tic_data_note_write(handle, !done);
+    if (receives)
+        tic_data_note_write(handle, !done);
     tic_unlock(&tic_session->submit);
+    if (!done && is_main())
+        tic_record_message(handle, receives);
+    else if (!done)
+        tic_snapshot_note_race(&tic_session->snapshot, "a message", "a callback asks for it");
+}
+
+/* A send reads what a result left to be read at need, and a receive writes over it; later results
+ * take their place behind. */
+static void note_made(void *data, bool receives)
+{
+    struct tic_handle *handle = tic_session_watches() ? tic_handle_of(data) : NULL;
+
+    if (!handle || !tic_session->snapshot.recovery.with_ranks)
+        return;
+    tic_lock(&tic_session->submit);
+    handle->use.touched = true;
+    if (!receives)
+        tic_data_restore_locked(handle, false);
+    else if (handle->restart.adopted)
+        handle->restart.pending = false;
+    tic_unlock(&tic_session->submit);
+}
+
+/* A restart makes it again until a line has it. */
+static void note_use(struct tic_handle *handle)
+{
+    if (tic_session->snapshot.options.log_all)
+        tic_reuse_note_use(handle, &tic_session->snapshot.cut);
+}
+
+static void note_begun(void *data)
+{
+    struct tic_handle *handle = tic_session_watches() ? tic_handle_of(data) : NULL;
+
+    if (handle)
+        note_use(handle);
+}
+
+static bool logs(void)
+{
+    return tic_session_watches() && tic_session->snapshot.options.log_all;
 }
 
 static bool keeps(void)
@@ -371,6 +417,7 @@ static void note_received(void *data, void (*note)(void *arg), void *arg)
         note(arg);
         return;
     }
+    note_use(handle);
     tic_handle_locate_homeless(handle);
     tic_snapshot_touch_noting(&tic_session->snapshot, handle, note, arg);
 }
@@ -390,6 +437,7 @@ WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ra
         .guard = guard,
         .directory = directory,
         .keep = keep,
+        .logs = logs,
         .hash = tic_content_hash,
         .request = request,
         .wake = wake,
@@ -406,6 +454,8 @@ WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ra
         .messages.begin_anew = begin_anew,
         .messages.await_tasks = await_tasks,
         .messages.note_asked = note_asked,
+        .messages.note_made = note_made,
+        .messages.note_begun = note_begun,
         .messages.keeps = keeps,
         .messages.queue = queue,
         .messages.wrap = wrap,

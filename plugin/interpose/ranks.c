@@ -24,10 +24,9 @@ static struct {
 
 void tic_ranks_check(const struct tic_settings *settings)
 {
-    const char *what = settings->protocol != TIC_PROTOCOL_TIC ? "another protocol than tic"
-                       : settings->copy[0]                    ? "STARPU_TIC_COPY"
-                       : settings->every                      ? "STARPU_TIC_EVERY"
-                                                              : NULL;
+    const char *what = settings->copy[0] ? "STARPU_TIC_COPY"
+                       : settings->every ? "STARPU_TIC_EVERY"
+                                         : NULL;
 
     if (what && tic_ranks_library())
         tic_stop(TIC_EXIT_REFUSED,
@@ -64,7 +63,8 @@ static void remove_newer(const char *own, const char *part)
         closedir(stream);
 }
 
-static void choose(const char *own)
+/* True: results of tasks beyond the line may be used. */
+static bool choose(const char *own)
 {
     int status = tic_ranks_library()->choose(here.job, &here.number, here.part);
 
@@ -77,21 +77,22 @@ static void choose(const char *own)
         tic_stop(TIC_EXIT_REFUSED, "cannot read the recovery lines in %s: %s", here.job,
                  strerror(-status));
     remove_newer(own, here.part);
+    return status == 1;
 }
 
 /* Twice, where lines are looked for first, and created later. */
-char *tic_ranks_directory(const char *directory, struct tic_line *about)
+char *tic_ranks_directory(const char *directory, struct tic_snapshot *snapshot)
 {
     char *own = NULL;
     bool first = !here.job;
 
     here.job = first ? strdup(directory) : here.job;
-    if (!here.job || (first && !name_rank(about)) ||
+    if (!here.job || (first && !name_rank(&snapshot->about)) ||
         (mkdir(directory, 0700) != 0 && errno != EEXIST) ||
         asprintf(&own, "%s/p%u", directory, tic_ranks_rank()) < 0)
         return NULL;
-    if (first)
-        choose(own);
+    if (first && !choose(own))
+        snapshot->options.ignore_results = true;
     return own;
 }
 
@@ -102,6 +103,26 @@ static bool has_part(const struct tic_session *session)
     snprintf(name, sizeof(name), TIC_FILE_LINE, session->store.process,
              (unsigned long long)session->store.kept[0].number);
     return strcmp(name, here.part) == 0;
+}
+
+/* A result comes of other ranks' histories, too: all use theirs, or none does. Who goes on without
+ * goes another way, which results of before, and later ones of others, do not know. */
+static void settle_results(struct tic_snapshot *snapshot, bool continues)
+{
+    const struct tic_recovery *recovery = &snapshot->recovery;
+    const bool used = !snapshot->options.ignore_results && !recovery->racy && !recovery->line_lost;
+
+    if (continues && snapshot->options.log_all && !used) {
+        snapshot->options.log_all = false;
+        snapshot->options.periodic = true;
+        snapshot->options.sync_ns = 0;
+        tic_log(TIC_LOG_INFO, "what the event logs of the ranks have is not used, as not all of it "
+                              "is sure or there; none is written");
+    }
+    snapshot->recovery.with_ranks = continues && snapshot->options.log_all;
+    int status = tic_ranks_library()->log(snapshot->options.log_all);
+    if (status)
+        tic_stop(TIC_EXIT_REFUSED, "cannot write to %s: %s", here.job, strerror(-status));
 }
 
 void tic_ranks_join(struct tic_session *session, bool continues)
@@ -118,6 +139,7 @@ void tic_ranks_join(struct tic_session *session, bool continues)
                 "continuing %u ranks from job line %" PRIu64 " in %s: %" PRIu64
                 " tasks done on rank 0",
                 tic_ranks_count(), here.number, here.job, session->recovered_tasks);
+    settle_results(&session->snapshot, continues);
     session->settings.verify = 0; /* main() may wait for others before a cut */
     session->snapshot.verify.percent = 0;
     tic_snapshot_join_ranks(&session->snapshot, tic_ranks_library());

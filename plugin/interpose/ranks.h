@@ -12,7 +12,7 @@
 void tic_ranks_check(const struct tic_settings *settings);
 /* The directory of this rank's lines in that of the job, malloc'ed, which are of this program as a
  * rank, and of no other; NULL: no memory. */
-char *tic_ranks_directory(const char *directory, struct tic_line *about);
+char *tic_ranks_directory(const char *directory, struct tic_snapshot *snapshot);
 /* The session is opened; before its checkpoint thread runs. continues: from a line. */
 void tic_ranks_join(struct tic_session *session, bool continues);
 /* The directory of the job; NULL: not opened. */

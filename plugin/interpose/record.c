@@ -10,6 +10,8 @@
 #include "session/lookup.h"
 #include "session/task.h"
 #include "snapshot/forced.h"
+#include "snapshot/provide.h"
+#include "snapshot/ranks.h"
 
 enum { NAME_WORDS = 8 }; /* of a codelet */
 
@@ -124,12 +126,27 @@ void tic_record_event(uint64_t known, enum tic_event kind, int64_t value)
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     uint64_t count, hash;
 
-    if (!is_logging())
+    if (!tic_session || !snapshot->started || !snapshot->options.log_all) /* else lines have it */
         return;
     tic_snapshot_events(snapshot, &count, &hash);
     const uint64_t words[4] = {known, kind, (uint64_t)value, hash};
-    if (count == known + 1) /* else a replay delivered it */
-        append(TIC_LOGGED_EVENT, words, 4);
+    if (count != known + 1) /* a replay delivered it */
+        return;
+    tic_session->unforced |= snapshot->ranks != NULL;
+    if (!is_logging() || append(TIC_LOGGED_EVENT, words, 4) != 0)
+        tic_snapshot_withdraw_results(snapshot);
+}
+
+void tic_record_message(struct tic_handle *handle, bool receives)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+
+    tic_record_acquired(handle, true); /* results after it come after it in a restart, too */
+    if (receives || !tic_session->unforced || !is_logging())
+        return;
+    tic_session->unforced = false;
+    if (snapshot->store->sync && !tic_snapshot_force_log(snapshot))
+        tic_snapshot_withdraw_results(snapshot);
 }
 
 void tic_record_run(void)

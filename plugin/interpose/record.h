@@ -19,6 +19,8 @@ void tic_record_input(const struct tic_handle *handle, uint64_t hash);
 void tic_record_registered(const struct tic_handle *handle);
 void tic_record_unregistered(const struct tic_handle *handle);
 void tic_record_acquired(struct tic_handle *handle, bool writes);
+/* main() asks for a message with it. What it was told by then is on the disk before others know. */
+void tic_record_message(struct tic_handle *handle, bool receives);
 /* main() has written it within an access, and tasks have not used it since. */
 void tic_record_written(struct tic_handle *handle);
 /* known: how many events were known before this one. */

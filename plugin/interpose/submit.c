@@ -42,6 +42,7 @@
 #include "real/real.h"
 #include "recovery/recovery.h"
 #include "snapshot/extending.h"
+#include "snapshot/ranks.h"
 
 /* ---- identity ------------------------------------------------------------------------------- */
 
@@ -214,7 +215,8 @@ static bool declares_nothing(const struct tic_accesses *accesses)
 }
 
 /* Where order is a race, another run need not come to the same values in between. */
-static void note_races(const struct tic_accesses *accesses, enum tic_context context)
+static void note_races(const struct starpu_task *task, const struct tic_accesses *accesses,
+                       enum tic_context context)
 {
     bool racy = context != TIC_CONTEXT_MAIN || tic_session->explicit_dependencies ||
                 accesses->modes & STARPU_COMMUTE;
@@ -222,6 +224,8 @@ static void note_races(const struct tic_accesses *accesses, enum tic_context con
     if (!racy || atomic_load_explicit(&tic_session->racy, memory_order_relaxed))
         return;
     tic_extension_start(&tic_session->snapshot);
+    tic_snapshot_note_race(&tic_session->snapshot, tic_task_name(task),
+                           "its order is not the same in each run");
     atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
 }
 
@@ -375,7 +379,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
         return TIC_PASS;
     if (task->use_tag || task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES)
         tic_session->explicit_dependencies = true;
-    note_races(submission->accesses, submission->context);
+    note_races(task, submission->accesses, submission->context);
     if (declares_nothing(submission->accesses) && tic_marks_of(task) != TIC_MARK_CAN_SKIP)
         tic_looks_note_blind(task);
     else if (!(submission->accesses->modes & STARPU_W) && reads_family(submission->accesses))

@@ -558,6 +558,7 @@ void tic_job_remove(void)
         pthread_mutex_unlock(&job.mutex);
         unlink(name);
     }
+    tic_restart_log(false);
     tic_job_folder(job.directory, tic_mpi_core->rank, name);
     rmdir(name);
     rmdir(job.directory); /* the last one */

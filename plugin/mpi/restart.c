@@ -2,11 +2,13 @@
 #include "mpi/restart.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mpi/core.h"
 #include "mpi/line.h"
@@ -16,6 +18,7 @@ static struct {
     struct tic_restart found;
     struct tic_late *late;
     unsigned long late_count;
+    char *directory; /* of the job */
 } restart;
 
 const struct tic_restart *tic_restart_found(void)
@@ -66,12 +69,64 @@ static int take(const char *directory, const struct tic_job_line *line, char par
     return status ? status : 1;
 }
 
+/* ---- results of tasks ------------------------------------------------------------------------ */
+
+static bool name_mark(unsigned rank, char path[PATH_MAX])
+{
+    return snprintf(path, PATH_MAX, "%s/results-%u", restart.directory, rank) < PATH_MAX;
+}
+
+/* The name is on the disk, or gone from there. */
+static int force_names(void)
+{
+    int fd = open(restart.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int status = fd < 0 ? (errno == ENOENT ? 0 : -errno) : fsync(fd) == 0 ? 0 : -errno;
+
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+int tic_restart_log(bool logs)
+{
+    char path[PATH_MAX];
+
+    if (!restart.directory || !name_mark(tic_mpi_core->rank, path))
+        return -ENAMETOOLONG;
+    int fd = logs ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (logs ? fd < 0 : unlink(path) != 0 && errno != ENOENT)
+        return -errno;
+    if (fd >= 0)
+        close(fd);
+    return force_names();
+}
+
+bool tic_restart_all_log(void)
+{
+    char path[PATH_MAX];
+    unsigned rank = 0;
+
+    while (rank < tic_mpi_core->count && restart.directory && name_mark(rank, path) &&
+           access(path, F_OK) == 0)
+        rank++;
+    return rank == tic_mpi_core->count;
+}
+
+/* Logs of what came after an older line may be gone on some ranks. */
+static bool may_use_results(void)
+{
+    return restart.found.number == restart.found.newest && tic_restart_all_log();
+}
+
+/* ---- the line -------------------------------------------------------------------------------- */
+
 int tic_restart_choose(const char *directory, uint64_t *number, char part[64])
 {
     unsigned long count;
     uint64_t *numbers = tic_job_line_list(directory, &count);
-    int status = numbers ? 0 : -ENOMEM;
 
+    restart.directory = strdup(directory);
+    int status = numbers && restart.directory ? 0 : -ENOMEM;
     restart.found.newest = count > 0 ? numbers[0] : 0;
     for (unsigned long i = 0; i < count && status == 0; i++) {
         struct tic_job_line line;
@@ -85,7 +140,7 @@ int tic_restart_choose(const char *directory, uint64_t *number, char part[64])
     }
     free(numbers);
     *number = restart.found.number;
-    return status;
+    return status == 1 && !may_use_results() ? 2 : status;
 }
 
 const struct tic_late *tic_restart_find_late(int peer, int64_t tag, uint64_t number)

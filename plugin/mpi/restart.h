@@ -15,6 +15,9 @@ struct tic_restart {
 /* As struct tic_ranks has it. */
 int tic_restart_choose(const char *directory, uint64_t *number, char part[64]);
 const struct tic_restart *tic_restart_found(void);
+int tic_restart_log(bool logs);
+/* Do all ranks log results, and has none of them withdrawn its own? */
+bool tic_restart_all_log(void);
 /* A late message of that line; NULL: it has none such. */
 const struct tic_late *tic_restart_find_late(int peer, int64_t tag, uint64_t number);
 

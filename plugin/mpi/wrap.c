@@ -62,6 +62,7 @@ static void end_ask(void)
 static void send_granted(void *send)
 {
     tic_mpi_core->guard(1);
+    tic_mpi_core->messages.note_begun(((struct tic_message *)send)->data);
     tic_channels_send(send);
     tic_mpi_core->guard(-1);
 }
@@ -72,6 +73,7 @@ static void receive_granted(void *arg)
 
     tic_mpi_core->guard(1);
     tic_channels_begin_receive(arg);
+    tic_mpi_core->messages.note_begun(receive.data);
     tic_mpi_core->messages.note_granted(receive.data);
     receive.callback(receive.argument);
     tic_mpi_core->guard(-1);
@@ -188,6 +190,8 @@ static int make(const struct call *call)
 {
     void *request = NULL;
 
+    if (tic_mpi_core)
+        tic_mpi_core->messages.note_made(call->data, call->kind >= RECEIVE);
     asked = call->message;
     int result = call_real(call, call->stand_in ? &request : call->request);
     if (call->stand_in)
@@ -236,6 +240,7 @@ static void play(void *arg)
     if (!late)
         tic_mpi_core->stop("out of memory");
     *late = *call;
+    tic_mpi_core->messages.note_made(call->data, true);
     tic_mpi_core->messages.acquire(call->data, late_granted, late);
 }
 
@@ -489,6 +494,29 @@ int starpu_mpi_world_rank(void);
 int starpu_mpi_world_size(void);
 
 /* The program's communications have not begun: a barrier waits for nothing but the ranks. */
+static void await_all(void)
+{
+    tic_mpi_core->guard(1);
+    TIC_MPI(starpu_mpi_barrier, tic_comms_world());
+    tic_mpi_core->guard(-1);
+}
+
+/* All have chosen, and none goes on before all have looked. Without a line the logs mean nothing.
+ */
+static void begin_log(void)
+{
+    const bool logs = tic_mpi_core->logs(), continues = tic_restart_found()->number != 0;
+
+    if (logs && continues && !tic_restart_all_log())
+        tic_mpi_core->stop("not all ranks use what their event logs have. Start again, with the "
+                           "same STARPU_TIC_PROTOCOL, STARPU_TIC_VERIFY and STARPU_TIC_RESULTS on "
+                           "all");
+    if (logs && continues)
+        await_all();
+    else if (logs && tic_mpi_core->rank == 0)
+        tic_mpi_core->request();
+}
+
 static void meet(void)
 {
     bool fits = (unsigned)TIC_MPI(starpu_mpi_world_rank) == tic_mpi_core->rank &&
@@ -497,12 +525,11 @@ static void meet(void)
         tic_mpi_core->unprotect("starpu_mpi_init", "the rank is not the one that the launcher "
                                                    "told by its variables");
     int status = fits ? tic_job_open() : -EINVAL;
-    tic_mpi_core->guard(1);
-    TIC_MPI(starpu_mpi_barrier, tic_comms_world());
-    tic_mpi_core->guard(-1);
+    await_all();
     status = status ? status : tic_job_join();
     if (fits && status && status != -ENOENT)
         tic_mpi_core->give_up(strerror(-status));
+    begin_log();
 }
 
 #define START(name, parameters, arguments)                                                         \
@@ -535,9 +562,9 @@ WRAPPER void _starpu_mpi_do_initialize(void *arguments)
 }
 
 static const struct tic_ranks library = {
-    tic_restart_choose, tic_job_begin,    tic_job_ready,  tic_job_step, tic_job_cut,
-    tic_job_tell_cut,   tic_job_has_late, tic_job_part,   tic_job_end,  takes_access,
-    takes_release,      is_caller,        tic_job_remove,
+    tic_restart_choose, tic_restart_log,  tic_job_begin,    tic_job_ready,  tic_job_step,
+    tic_job_cut,        tic_job_tell_cut, tic_job_has_late, tic_job_part,   tic_job_end,
+    takes_access,       takes_release,    is_caller,        tic_job_remove,
 };
 
 __attribute__((constructor)) static void attach(void)

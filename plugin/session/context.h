@@ -33,6 +33,7 @@ struct tic_session {
     _Atomic bool paused;            /* StarPU is; relaxed */
     _Atomic unsigned holds;         /* accesses that the program has not released */
     bool restored_all;              /* owner thread only: no recovered value waits any more */
+    bool unforced;                  /* owner thread only: main() was told what only the log has */
     bool waits_by_callback;         /* owner thread only: main() has asked for such an access */
     uint64_t asking; /* owner thread only: it submits a task, or asks for an access, with a callback
                         of this key minus 1; 0: no */

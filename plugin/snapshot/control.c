@@ -6,13 +6,14 @@
 
 #include "base/error.h"
 #include "base/numbers.h"
-#include "snapshot/snapshot.h"
+#include "snapshot/ranks.h"
 
 void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
 {
     char reason[1024];
     va_list args;
 
+    tic_snapshot_withdraw_results(snapshot);
     atomic_store(&snapshot->store->idle, true); /* before: tasks wait for no save from then on */
     if (!tic_protection_move(&snapshot->protection, TIC_PROTECTION_ENDED))
         return;

@@ -14,7 +14,8 @@ enum { TRIES = 100 };
 
 void tic_extension_start(struct tic_snapshot *snapshot)
 {
-    if (!snapshot->options.log_all || snapshot->verify.percent > 0 ||
+    /* Of several ranks the others were not there. */
+    if (!snapshot->options.log_all || snapshot->verify.percent > 0 || snapshot->ranks ||
         atomic_load_explicit(&snapshot->extension.on, memory_order_relaxed) ||
         atomic_exchange(&snapshot->extension.on, true))
         return;

@@ -301,8 +301,10 @@ int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *lin
     /* Results of before others than main() submitted do not know what the line holds of theirs. */
     snapshot->recovery.racy = line->spawned_count > 0 || line->kept_count > 0 ||
                               line->kept_done > 0 || line->log.tick > 0;
-    bool used = snapshot->recovery.result_count > 0 && !snapshot->recovery.racy &&
-                !snapshot->options.ignore_results && !snapshot->recovery.line_lost;
+    /* Results of other ranks may come of what this one was told. */
+    bool any = snapshot->recovery.result_count > 0 || snapshot->recovery.of_job;
+    bool used = any && !snapshot->recovery.racy && !snapshot->options.ignore_results &&
+                !snapshot->recovery.line_lost;
     if (snapshot->recovery.line_lost)
         give_up_log(snapshot);
     /* Without results the run goes its own way after the line, and numbers other data as it likes.

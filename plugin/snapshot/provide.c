@@ -78,16 +78,38 @@ int tic_snapshot_want_log(struct tic_snapshot *snapshot)
     return status;
 }
 
+bool tic_snapshot_force_log(struct tic_snapshot *snapshot)
+{
+    bool forced = false;
+    int status;
+
+    tic_lock(&snapshot->lock);
+    snapshot->control.log_forced = true;
+    tic_unlock(&snapshot->lock);
+    do { /* another one may have been waited for */
+        status = tic_snapshot_want_log(snapshot);
+        tic_lock(&snapshot->lock);
+        forced = !snapshot->control.log_forced;
+        tic_unlock(&snapshot->lock);
+    } while (status == 0 && !forced);
+    return forced;
+}
+
 static void serve_log(struct tic_snapshot *snapshot)
 {
     tic_lock(&snapshot->lock);
-    bool wanted = snapshot->control.log_wanted;
+    bool wanted = snapshot->control.log_wanted, forced = snapshot->control.log_forced;
     tic_unlock(&snapshot->lock);
     if (!wanted)
         return;
     int status = tic_eventlog_provide(&snapshot->log);
+    if (status == 0 && forced)
+        status = tic_store_sync_names(snapshot->store);
+    if (status == 0 && forced)
+        status = tic_eventlog_sync(&snapshot->log);
     tic_lock(&snapshot->lock);
     snapshot->control.log_wanted = false;
+    snapshot->control.log_forced &= !forced || status != 0;
     snapshot->control.log_status = status;
     pthread_cond_broadcast(&snapshot->served);
     tic_unlock(&snapshot->lock);

@@ -11,6 +11,8 @@
 int tic_snapshot_want_row(struct tic_snapshot *snapshot, const struct tic_handle *handle);
 /* Not on the checkpoint thread: the same for a block of the event log. 0 or -errno. */
 int tic_snapshot_want_log(struct tic_snapshot *snapshot);
+/* Owner thread: all that it has appended to the log is on the disk. False: it may not be. */
+bool tic_snapshot_force_log(struct tic_snapshot *snapshot);
 
 /* ---- checkpoint thread ---------------------------------------------------------------------- */
 /* Formats what was asked for. */

@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/apart.h"
 #include "base/content.h"
 #include "base/error.h"
 #include "base/thread.h"
+#include "snapshot/forced.h"
 
 /* Seconds between looks, should a wake-up be lost. */
 #define POLL 0.005
@@ -37,7 +40,7 @@ bool tic_snapshot_begin_line(struct tic_snapshot *snapshot)
     tic_lock(&snapshot->lock);
     bool awaited = snapshot->control.awaited > 0;
     tic_unlock(&snapshot->lock);
-    bool begins = snapshot->ranks->begin(awaited);
+    bool begins = snapshot->ranks->begin(awaited || !snapshot->options.periodic);
     if (begins || !awaited)
         return begins;
     while (snapshot->ranks->step() == TIC_RANKS_DROPPED && tic_seconds() < until &&
@@ -113,6 +116,48 @@ static int confirm(void *arg, const char *name)
         return -ESTALE;
     end_lines(snapshot);
     return 1;
+}
+
+/* ---- results of tasks ------------------------------------------------------------------------ */
+
+struct withdrawal {
+    const struct tic_ranks *ranks;
+    int status;
+};
+
+static void withdraw(void *arg)
+{
+    struct withdrawal *withdrawal = arg;
+
+    withdrawal->status = withdrawal->ranks->log(false);
+}
+
+void tic_snapshot_withdraw_results(struct tic_snapshot *snapshot)
+{
+    struct withdrawal withdrawal = {.ranks = snapshot->ranks};
+
+    if (!snapshot->ranks || !snapshot->options.log_all || atomic_load(&snapshot->results.withdrawn))
+        return;
+    tic_apart_call(withdraw, &withdrawal);
+    if (withdrawal.status)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "no restart may use the event logs of the ranks from now on, and their directory "
+                 "cannot be told so: %s",
+                 strerror(-withdrawal.status));
+    atomic_store(&snapshot->results.withdrawn, true);
+}
+
+void tic_snapshot_note_race(struct tic_snapshot *snapshot, const char *what, const char *why)
+{
+    if (!snapshot->ranks || !snapshot->options.log_all || atomic_load(&snapshot->results.withdrawn))
+        return;
+    tic_snapshot_withdraw_results(snapshot);
+    if (snapshot->recovery.with_ranks)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "%s: %s, and ranks go on with results from their event logs. Start again: these "
+                 "are not used then",
+                 what, why);
+    tic_snapshot_need_lines(snapshot, what, why);
 }
 
 void tic_snapshot_join_ranks(struct tic_snapshot *snapshot, const struct tic_ranks *ranks)

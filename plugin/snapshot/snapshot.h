@@ -98,6 +98,7 @@ struct tic_recovery {
     bool line_lost;                   /* there was a newer line than the one that is used */
     bool racy;                        /* the line that is used holds tasks of others than main() */
     bool of_job;                      /* one of a line of all ranks, which is told of instead */
+    bool with_ranks;                  /* results of all ranks are used */
     struct tic_forced_found *results; /* in the event log; ascending sequence */
     unsigned long result_count, result_capacity;
     struct tic_forced_value *values;
@@ -131,7 +132,8 @@ struct tic_control {
     struct tic_row_request *requests;
     uint64_t retry_ns; /* suspended: when the store is tried again, CLOCK_MONOTONIC; else 0 */
     double backoff;    /* suspended: seconds between the last trials */
-    bool log_wanted;   /* somebody waits for a block of the log */
+    bool log_wanted;   /* somebody waits for a block of the log, or for: */
+    bool log_forced;   /* what is in it is to be on the disk */
     int log_status;    /* what came of it */
 };
 
@@ -172,6 +174,7 @@ struct tic_results {
     _Atomic bool needs_lines;            /* some results are not in the log; seq_cst */
     _Atomic uint64_t uncovered;          /* relaxed: tasks whose results are not in the log */
     _Atomic bool over_budget;            /* it was said; relaxed */
+    _Atomic bool withdrawn;              /* no restart of the ranks uses results; seq_cst */
     _Atomic uint64_t stand_ins; /* tasks that write results in a restart, and have not ended */
 };
 

@@ -55,18 +55,21 @@ static int force(const struct tic_store *store, int fd)
     return status == 0 || status == -ECANCELED ? status : -ENOTRECOVERABLE;
 }
 
+int tic_store_sync_names(struct tic_store *store)
+{
+    if (store->nameless && fsync(store->directory) != 0)
+        return -errno;
+    store->nameless = false;
+    return 0;
+}
+
 int tic_store_sync(struct tic_store *store)
 {
     int status = 0;
 
     for (unsigned long i = 0; i < store->segment_count && status == 0; i++)
         status = force(store, store->segments[i].fd);
-    if (status)
-        return status;
-    if (store->nameless && fsync(store->directory) != 0)
-        return -errno;
-    store->nameless = false;
-    return 0;
+    return status ? status : tic_store_sync_names(store);
 }
 
 static void retire_oldest(struct tic_store *store)

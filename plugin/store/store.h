@@ -91,8 +91,8 @@ struct tic_store {
      * and nobody knows whether it counts. NULL: it counts. Immutable after open. */
     int (*confirm)(void *arg, const char *name);
     void *confirm_arg;
-    uint64_t space;               /* bytes that the directory may take, 0: any; the same */
-    unsigned formatted;           /* committing thread only: segments since the last sweep */
+    uint64_t space;     /* bytes that the directory may take, 0: any; the same */
+    unsigned formatted; /* committing thread only: segments since the last sweep */
     struct tic_store_counts counts;
     struct tic_reading reading;
 };
@@ -198,6 +198,7 @@ bool tic_store_has_newest(const struct tic_store *store);
 bool tic_store_is_moved(const struct tic_store *store);
 /* Forces all segments to the disk. Committing thread. 0 or -errno. */
 int tic_store_sync(struct tic_store *store);
+int tic_store_sync_names(struct tic_store *store);
 /* Removes the files of all lines. Any thread. */
 void tic_store_remove_lines(struct tic_store *store);
 /* Removes lines, segments, lock and, if then empty, the directory. */
