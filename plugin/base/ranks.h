@@ -104,6 +104,7 @@ struct tic_ranks_core {
     bool (*logs)(void);             /* results of tasks */
     int (*hash)(const char *path, uint64_t *size, uint64_t *hash); /* of a file; 0 or -errno */
     bool (*request)(void); /* a line is to be taken; false: none can be */
+    void (*take)(void);    /* the same, and it is waited for */
     void (*wake)(void);    /* the step may be another one */
     void (*unprotect)(const char *call, const char *why); /* by a call of main() */
     void (*stop)(const char *why);                        /* a restart cannot go on */

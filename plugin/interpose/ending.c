@@ -11,6 +11,7 @@
 #include "session/kernels.h"
 #include "interpose/callback_redo.h"
 #include "session/task.h"
+#include "snapshot/ranks.h"
 
 static const struct tic_ending *ending; /* immutable once calls matter */
 

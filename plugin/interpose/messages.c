@@ -55,6 +55,11 @@ static bool request(void)
     return true;
 }
 
+static void take(void)
+{
+    tic_snapshot_take(&tic_session->snapshot);
+}
+
 static void wake(void)
 {
     tic_snapshot_wake(&tic_session->snapshot);
@@ -440,6 +445,7 @@ WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ra
         .logs = logs,
         .hash = tic_content_hash,
         .request = request,
+        .take = take,
         .wake = wake,
         .unprotect = unprotect,
         .stop = stop,

@@ -116,8 +116,10 @@ static void settle_results(struct tic_snapshot *snapshot, bool continues)
         snapshot->options.log_all = false;
         snapshot->options.periodic = true;
         snapshot->options.sync_ns = 0;
-        tic_log(TIC_LOG_INFO, "what the event logs of the ranks have is not used, as not all of it "
-                              "is sure or there; none is written");
+        tic_log(
+            tic_ranks_rank() == 0 ? TIC_LOG_INFO : TIC_LOG_DETAIL,
+            "results of single tasks are not used, and none are logged: a rank does what comes in "
+            "no order, or not all of its log is there");
     }
     snapshot->recovery.with_ranks = continues && snapshot->options.log_all;
     int status = tic_ranks_library()->log(snapshot->options.log_all);

@@ -505,16 +505,15 @@ static void await_all(void)
  */
 static void begin_log(void)
 {
-    const bool logs = tic_mpi_core->logs(), continues = tic_restart_found()->number != 0;
+    const bool continues = tic_restart_found()->number != 0;
 
-    if (logs && continues && !tic_restart_all_log())
+    if (tic_mpi_core->logs() && continues && !tic_restart_all_log())
         tic_mpi_core->stop("not all ranks use what their event logs have. Start again, with the "
                            "same STARPU_TIC_PROTOCOL, STARPU_TIC_VERIFY and STARPU_TIC_RESULTS on "
                            "all");
-    if (logs && continues)
-        await_all();
-    else if (logs && tic_mpi_core->rank == 0)
-        tic_mpi_core->request();
+    if (tic_mpi_core->logs() && !continues && tic_mpi_core->rank == 0)
+        tic_mpi_core->take();
+    await_all();
 }
 
 static void meet(void)

@@ -153,7 +153,7 @@ void tic_snapshot_note_race(struct tic_snapshot *snapshot, const char *what, con
         return;
     tic_snapshot_withdraw_results(snapshot);
     if (snapshot->recovery.with_ranks)
-        tic_stop(TIC_EXIT_REFUSED,
+        tic_stop(TIC_EXIT_DIFFERS,
                  "%s: %s, and ranks go on with results from their event logs. Start again: these "
                  "are not used then",
                  what, why);

@@ -285,8 +285,98 @@ EOF
 
 @test "what is not there yet for ranks refuses the start" {
     need_mpi
-    STARPU_TIC_PROTOCOL=sel lines_of 2 "${cholesky[@]}" && return 1
-    grep -q 'another protocol than tic is not there yet' out
+    STARPU_TIC_EVERY=10 lines_of 2 "${cholesky[@]}" && return 1
+    grep -q 'STARPU_TIC_EVERY is not there yet' out
+}
+
+# How often the ranks execute the kernel, in all runs with this NAME.
+executions() { # NAME
+    cat "$1"-[01] | wc -c
+}
+
+count_as() { # NAME COMMAND...
+    MIXED_RANKS_COUNT=$PWD/$1 "${@:2}"
+}
+
+# One line, at the start. Without results all is executed again that had ended by the kill.
+@test "sel: what had ended on any rank since the line is not executed again" {
+    build_ranks
+    local expected variant protocol all period=1000
+    export STARPU_TIC_PROTOCOL STARPU_TIC_VERIFY=0
+    for variant in "" pruned groups clock tests sums; do
+        rm -f plain-*
+        count_as plain ranks 2 ./mixed 300 8 $variant
+        expected=$(results)
+        all=$(executions plain)
+        for protocol in sel tic+sel tic; do
+            [ -z "$variant" ] || [ "$protocol" = sel ] || continue
+            STARPU_TIC_PROTOCOL=$protocol
+            rm -f count-*
+            STARPU_TIC_FAIL=task-end:80@1 count_as count lines_of 2 ./mixed 300 8 $variant && return 1
+            count_as count lines_of 2 ./mixed 300 8 $variant
+            is_fine
+            gives "$expected"
+            if [ "$protocol" = tic ]; then
+                ! grep -q 'the results of' out && [ "$(executions count)" -gt $((all + 10)) ]
+            else # a task a rank had begun
+                [ "$(grep -c 'and the results of [0-9]* more in the event log' out)" -eq 2 ]
+                [ "$(executions count)" -le $((all + 2)) ]
+            fi
+        done
+    done
+}
+
+@test "sel: no rank uses results where one does what comes in no order" {
+    build_ranks
+    local expected period=1000
+    export STARPU_TIC_PROTOCOL=sel STARPU_TIC_VERIFY=0
+    ranks 2 ./mixed 300 8 callbacks
+    expected=$(results)
+    STARPU_TIC_FAIL=task-end:150@1 lines_of 2 ./mixed 300 8 callbacks && return 1
+    grep -q 'the event log lacks results (.*: its order is not the same in each run)' out
+    [ -z "$(ls "$STARPU_TIC_DIR" | grep results)" ]
+    lines_of 2 ./mixed 300 8 callbacks
+    [ "$(grep -c '^starpu-tic: results of single tasks are not used, and none are logged: a rank does what comes in no order' out)" -eq 1 ]
+    ! grep -q 'the results of' out
+    gives "$expected"
+    # It comes only after the kill, and others may have used their results.
+    ranks 2 ./mixed 300 8 commutes
+    expected=$(results)
+    STARPU_TIC_FAIL=task-end:40@1 lines_of 2 ./mixed 300 8 commutes && return 1
+    lines_of 2 ./mixed 300 8 commutes && return 1
+    grep -q 'commute: its order is not the same in each run, and ranks go on with results from their event logs. Start again' out
+    grep -q 'Exit code: *79' out
+    lines_of 2 ./mixed 300 8 commutes
+    gives "$expected"
+}
+
+@test "sel: all ranks use results, or none" {
+    build_ranks
+    local expected newest period=0.02
+    export STARPU_TIC_PROTOCOL=tic+sel STARPU_TIC_VERIFY=0
+    ranks 2 ./mixed 400 8
+    expected=$(results)
+    STARPU_TIC_FAIL=line-renamed:4 lines_of 2 ./mixed 400 8 && return 1
+    cp -r "$STARPU_TIC_DIR" kept
+    cat >differs <<'EOF'
+#!/bin/sh
+[ "$OMPI_COMM_WORLD_RANK" = 0 ] || export STARPU_TIC_PROTOCOL=tic
+exec "$@"
+EOF
+    chmod +x differs
+    lines_of 2 ./differs ./mixed 400 8 && return 1
+    grep -q 'not all ranks use what their event logs have. Start again, with the same STARPU_TIC_PROTOCOL' out
+    lines_of 2 ./mixed 400 8
+    ! grep -q 'the results of' out
+    gives "$expected"
+    cp -r kept "$STARPU_TIC_DIR" # rank 1 has swept its log since the line before
+    newest=$(ls -v "$STARPU_TIC_DIR"/job-line-* | tail -n 1)
+    flip_at "p1/$(awk '$1 == "part" && $2 == 1 { print $4 }' "$newest")" 4000
+    lines_of 2 ./mixed 400 8
+    grep -q 'the part of rank 1 is missing, or damaged' out
+    grep -q 'continuing 2 ranks from job line' out
+    ! grep -q 'the results of' out
+    gives "$expected"
 }
 
 # A rank that stands still for longer than rank 0 waits for its cut costs a line.

@@ -5,8 +5,10 @@
  * and of what main() has received. Or callbacks go on with what came: they count, submit tasks, and
  * send it on. Or the communicator is another one than that of all ranks, and others come and go.
  *
- * mixed_ranks STEPS TILES [pruned|callbacks|groups|shared|tests|sums]: compiled by mpicc where it
- * is wanted.
+ * Or main() of rank 0 sends what it was told of the time, or tasks of the second half commute.
+ *
+ * mixed_ranks STEPS TILES [pruned|callbacks|groups|shared|tests|sums|clock|commutes]: compiled by
+ * mpicc where it is wanted.
  */
 #include <starpu_mpi.h>
 #include <fcntl.h>
@@ -26,6 +28,7 @@ enum {
     CROSS_TAG = 35000,
     ASK_TAG = 37000,
     SUM_TAG = 38000,
+    CLOCK_TAG = 39000,
     TAGS = 40000
 };
 
@@ -173,6 +176,62 @@ static uint64_t reduce(starpu_data_handle_t got)
     starpu_data_release(got);
     return sum;
 }
+
+/* ---- the time, and commuting tasks ----------------------------------------------------------- */
+
+/* What rank 0 was told last, and the sum of that, on the last rank. */
+static starpu_data_handle_t told, told_sum;
+
+static void register_clock(void)
+{
+    starpu_data_handle_t *both[] = {&told, &told_sum};
+
+    for (int i = 0; i < 2; i++) {
+        int owner = i == 0 ? 0 : ranks - 1;
+        uint64_t *words = calloc(WORDS, sizeof(*words));
+        starpu_vector_data_register(both[i], owner == rank ? STARPU_MAIN_RAM : -1,
+                                    owner == rank ? (uintptr_t)words : 0, WORDS, sizeof(*words));
+        starpu_mpi_data_register_comm(*both[i], CLOCK_TAG + i, owner, comm);
+    }
+}
+
+static uint64_t tell_time(void)
+{
+    uint64_t now = rank == 0 ? (uint64_t)starpu_timing_now() : 0;
+
+    starpu_mpi_cache_flush(comm, told);
+    if (rank == 0) {
+        starpu_data_acquire(told, STARPU_W);
+        for (int i = 0; i < WORDS; i++)
+            ((uint64_t *)starpu_vector_get_local_ptr(told))[i] = now + (uint64_t)i;
+        starpu_data_release(told);
+    }
+    starpu_mpi_task_insert(comm, &summing, STARPU_RW, told_sum, STARPU_R, told, 0);
+    return now;
+}
+
+/* The other rank has added what this one remembers. */
+static void check_clock(uint64_t sum, int times)
+{
+    const uint64_t *words;
+
+    starpu_mpi_get_data_on_node(comm, told_sum, 0);
+    if (rank > 0)
+        return;
+    starpu_data_acquire(told_sum, STARPU_R);
+    words = (const uint64_t *)starpu_vector_get_local_ptr(told_sum);
+    for (int i = 0; i < WORDS; i++)
+        if (words[i] != sum + (uint64_t)i * (uint64_t)times) {
+            printf("rank 0 was told something else: %d\n", i);
+            exit(1);
+        }
+    starpu_data_release(told_sum);
+}
+
+static struct starpu_codelet commuting = {.cpu_funcs = {sum_up},
+                                          .nbuffers = 2,
+                                          .modes = {STARPU_RW | STARPU_COMMUTE, STARPU_R},
+                                          .name = "commute"};
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
@@ -382,6 +441,10 @@ int main(int argc, char **argv)
     bool tests = argc > 3 && strcmp(argv[3], "tests") == 0;
     bool sums = argc > 3 && strcmp(argv[3], "sums") == 0;
     bool groups = argc > 3 && strcmp(argv[3], "groups") == 0;
+    bool clock = argc > 3 && strcmp(argv[3], "clock") == 0;
+    bool commutes = argc > 3 && strcmp(argv[3], "commutes") == 0;
+    uint64_t told_by_clock = 0;
+    int times = 0;
     uint64_t all = 0, seen = 0, *got = calloc(WORDS, sizeof(*got));
     starpu_data_handle_t arrived;
 
@@ -402,6 +465,8 @@ int main(int argc, char **argv)
     register_tiles();
     if (sums)
         register_sums();
+    if (clock)
+        register_clock();
     int rounds = calls ? steps / ROUND : 0, begun = 0;
     struct relay *relays = calloc((size_t)rounds + 1, sizeof(*relays));
     starpu_vector_data_register(&pile, STARPU_MAIN_RAM, (uintptr_t)calloc(WORDS, sizeof(uint64_t)),
@@ -418,6 +483,13 @@ int main(int argc, char **argv)
             seen = seen * 31 + ask(handles[rank], arrived, pile);
         if (sums && step % (ROUND * tiles / 2) == ROUND * tiles / 4)
             seen = seen * 31 + reduce(arrived);
+        if (clock && step % ROUND == 0) {
+            told_by_clock += tell_time();
+            times++;
+        }
+        if (commutes && step > steps / 2)
+            starpu_task_insert(&commuting, STARPU_RW | STARPU_COMMUTE, pile, STARPU_R,
+                               handles[rank], 0);
         if (begun < rounds && step % ROUND == ROUND - 1)
             begin_relay(&relays[begun++]);
         if (step == steps / 2)
@@ -425,6 +497,8 @@ int main(int argc, char **argv)
     }
     starpu_mpi_wait_for_all(comm);
     await_returns(rounds);
+    if (clock)
+        check_clock(told_by_clock, times);
     for (int i = 0; i < tiles; i++)
         if (starpu_mpi_data_get_rank(handles[i]) == rank) {
             starpu_data_acquire(handles[i], STARPU_R);
