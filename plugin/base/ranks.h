@@ -108,6 +108,7 @@ struct tic_ranks_core {
     void (*wake)(void);    /* the step may be another one */
     void (*unprotect)(const char *call, const char *why); /* by a call of main() */
     void (*stop)(const char *why);                        /* a restart cannot go on */
+    void (*start_again)(const char *why);                 /* the next start can */
     void (*give_up)(const char *why);                     /* the same by a thread of ours */
     struct tic_ranks_messages messages;
 };

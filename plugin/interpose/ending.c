@@ -11,7 +11,6 @@
 #include "session/kernels.h"
 #include "interpose/callback_redo.h"
 #include "session/task.h"
-#include "snapshot/ranks.h"
 
 static const struct tic_ending *ending; /* immutable once calls matter */
 
@@ -27,8 +26,6 @@ void tic_session_unprotect(const char *what, const char *why)
     bool apart = session->recovered && atomic_load(&session->watching) &&
                  context != TIC_CONTEXT_MAIN && context != TIC_CONTEXT_STARPU;
 
-    if (context != TIC_CONTEXT_MAIN && context != TIC_CONTEXT_STARPU)
-        tic_snapshot_note_race(&session->snapshot, what, why);
     if (apart && (context == TIC_CONTEXT_THREAD || !tic_replay_repeats()))
         tic_snapshot_break(&session->snapshot, "%s: %s", what, why);
     else

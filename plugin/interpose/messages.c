@@ -187,6 +187,11 @@ static void stop(const char *why)
     tic_stop(TIC_EXIT_REFUSED, "cannot continue from %s: %s", tic_session->store.path, why);
 }
 
+static void start_again(const char *why)
+{
+    tic_stop(TIC_EXIT_DIFFERS, "%s", why);
+}
+
 static void note_asked(void *data, bool receives, bool done)
 {
     struct tic_handle *handle = !tic_session_watches() ? NULL
@@ -449,6 +454,7 @@ WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ra
         .wake = wake,
         .unprotect = unprotect,
         .stop = stop,
+        .start_again = start_again,
         .give_up = give_up,
         .messages.knows = knows,
         .messages.operate = operate,

@@ -110,16 +110,16 @@ static bool has_part(const struct tic_session *session)
 static void settle_results(struct tic_snapshot *snapshot, bool continues)
 {
     const struct tic_recovery *recovery = &snapshot->recovery;
-    const bool used = !snapshot->options.ignore_results && !recovery->racy && !recovery->line_lost;
+    const bool used = !snapshot->options.ignore_results && !recovery->racy &&
+                      !recovery->line_lost && !recovery->events_lost &&
+                      snapshot->store->damaged_logs == 0;
 
     if (continues && snapshot->options.log_all && !used) {
         snapshot->options.log_all = false;
         snapshot->options.periodic = true;
         snapshot->options.sync_ns = 0;
-        tic_log(
-            tic_ranks_rank() == 0 ? TIC_LOG_INFO : TIC_LOG_DETAIL,
-            "results of single tasks are not used, and none are logged: a rank does what comes in "
-            "no order, or not all of its log is there");
+        tic_log(tic_ranks_rank() == 0 ? TIC_LOG_INFO : TIC_LOG_DETAIL,
+                "results in the event logs are not used: not all of what they come of is known");
     }
     snapshot->recovery.with_ranks = continues && snapshot->options.log_all;
     int status = tic_ranks_library()->log(snapshot->options.log_all);

@@ -508,9 +508,9 @@ static void begin_log(void)
     const bool continues = tic_restart_found()->number != 0;
 
     if (tic_mpi_core->logs() && continues && !tic_restart_all_log())
-        tic_mpi_core->stop("not all ranks use what their event logs have. Start again, with the "
-                           "same STARPU_TIC_PROTOCOL, STARPU_TIC_VERIFY and STARPU_TIC_RESULTS on "
-                           "all");
+        tic_mpi_core->start_again(
+            "not all ranks use what their event logs have, by their settings or as a log is "
+            "damaged. Start again: none does then");
     if (tic_mpi_core->logs() && !continues && tic_mpi_core->rank == 0)
         tic_mpi_core->take();
     await_all();

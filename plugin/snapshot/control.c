@@ -3,10 +3,40 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/apart.h"
 #include "base/error.h"
 #include "base/numbers.h"
-#include "snapshot/ranks.h"
+#include "snapshot/snapshot.h"
+
+static void withdraw(void *arg)
+{
+    struct tic_snapshot *snapshot = arg;
+    int status = snapshot->ranks->log(false);
+
+    if (status)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "event logs of the ranks are of no use any more, and that cannot be noted: %s",
+                 strerror(-status));
+    atomic_store(&snapshot->results.withdrawn, true);
+}
+
+void tic_snapshot_withdraw_results(struct tic_snapshot *snapshot)
+{
+    if (snapshot->ranks && snapshot->options.log_all && !atomic_load(&snapshot->results.withdrawn))
+        tic_apart_call(withdraw, snapshot);
+}
+
+void tic_snapshot_doubt_results(struct tic_snapshot *snapshot, const char *what)
+{
+    tic_snapshot_withdraw_results(snapshot);
+    if (snapshot->recovery.with_ranks)
+        tic_stop(TIC_EXIT_DIFFERS,
+                 "%s: what ranks took from their event logs may not fit. Start again: no rank uses "
+                 "them then",
+                 what);
+}
 
 void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
 {
@@ -20,6 +50,7 @@ void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
     va_start(args, fmt);
     tic_numbers_vprint(reason, sizeof(reason), fmt, args);
     va_end(args);
+    tic_snapshot_doubt_results(snapshot, reason);
     snprintf(snapshot->protection.reason, sizeof(snapshot->protection.reason), "%.255s", reason);
     atomic_store_explicit(&snapshot->protection.explains, true, memory_order_release);
     tic_log(TIC_LOG_WARN, "protection ends here: %s. The program runs on unprotected; %s", reason,

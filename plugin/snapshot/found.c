@@ -267,8 +267,10 @@ static int choose(struct tic_snapshot *snapshot, const struct tic_line *line)
               sizeof(*snapshot->recovery.results), by_sequence);
     for (unsigned long i = 0; hashes && i < snapshot->recovery.result_count; i++) {
         const struct tic_forced_found *found = &snapshot->recovery.results[i];
-        if (found->events > line->event_count || hashes[found->events] != found->seen)
+        if (found->events > line->event_count || hashes[found->events] != found->seen) {
+            snapshot->recovery.events_lost = true;
             continue;
+        }
         if (kept > 0 && snapshot->recovery.results[kept - 1].sequence == found->sequence)
             kept--;
         snapshot->recovery.results[kept++] = *found;

@@ -352,8 +352,8 @@ void tic_snapshot_sweep(struct tic_snapshot *snapshot, uint64_t committed)
     tic_snapshot_mark_forced_locked(snapshot, committed > 0);
     tic_unlock(&snapshot->graph->lock);
     tic_rows_sweep_end(rows);
-    /* What extends the newest line may lie in any of its files. */
-    if (committed > 0 || !atomic_load(&snapshot->extension.on))
+    /* What extends the newest line may lie in any of its files, and what main() was told since. */
+    if (committed > 0 || (!atomic_load(&snapshot->extension.on) && !snapshot->ranks))
         tic_eventlog_sweep(&snapshot->log);
     if (committed > 0 && tic_compact_review(snapshot->store) != 0)
         tic_log(TIC_LOG_DETAIL, "no memory to look for segments that nothing needs");

@@ -4,9 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/apart.h"
 #include "base/content.h"
 #include "base/error.h"
 #include "base/thread.h"
@@ -120,43 +118,11 @@ static int confirm(void *arg, const char *name)
 
 /* ---- results of tasks ------------------------------------------------------------------------ */
 
-struct withdrawal {
-    const struct tic_ranks *ranks;
-    int status;
-};
-
-static void withdraw(void *arg)
-{
-    struct withdrawal *withdrawal = arg;
-
-    withdrawal->status = withdrawal->ranks->log(false);
-}
-
-void tic_snapshot_withdraw_results(struct tic_snapshot *snapshot)
-{
-    struct withdrawal withdrawal = {.ranks = snapshot->ranks};
-
-    if (!snapshot->ranks || !snapshot->options.log_all || atomic_load(&snapshot->results.withdrawn))
-        return;
-    tic_apart_call(withdraw, &withdrawal);
-    if (withdrawal.status)
-        tic_stop(TIC_EXIT_REFUSED,
-                 "no restart may use the event logs of the ranks from now on, and their directory "
-                 "cannot be told so: %s",
-                 strerror(-withdrawal.status));
-    atomic_store(&snapshot->results.withdrawn, true);
-}
-
 void tic_snapshot_note_race(struct tic_snapshot *snapshot, const char *what, const char *why)
 {
-    if (!snapshot->ranks || !snapshot->options.log_all || atomic_load(&snapshot->results.withdrawn))
+    if (!snapshot->ranks || !snapshot->options.log_all)
         return;
-    tic_snapshot_withdraw_results(snapshot);
-    if (snapshot->recovery.with_ranks)
-        tic_stop(TIC_EXIT_DIFFERS,
-                 "%s: %s, and ranks go on with results from their event logs. Start again: these "
-                 "are not used then",
-                 what, why);
+    tic_snapshot_doubt_results(snapshot, what);
     tic_snapshot_need_lines(snapshot, what, why);
 }
 

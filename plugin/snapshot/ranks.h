@@ -7,11 +7,8 @@
 #include "snapshot/snapshot.h"
 
 /* Lines are agreed on from now on. Before the checkpoint thread runs. */
-/* This rank's results, and what it was told, are not in the log, or do not suffice: no restart uses
- * results of any rank from now on. Any thread. Nothing without ranks that log. */
-void tic_snapshot_withdraw_results(struct tic_snapshot *snapshot);
-/* The same, before StarPU gets what comes in no order of main(). Where this run uses results, too,
- * it ends: other ranks may have used theirs. what is done, and why results do not suffice then. */
+/* StarPU is about to get what comes in no order of main(), so that results do not suffice. what: a
+ * task, say; why. Any thread. Nothing without ranks that log. */
 void tic_snapshot_note_race(struct tic_snapshot *snapshot, const char *what, const char *why);
 void tic_snapshot_join_ranks(struct tic_snapshot *snapshot, const struct tic_ranks *ranks);
 /* Are all ranks about to take one? Waits for that where somebody waits for the line. */

@@ -96,6 +96,7 @@ struct tic_snapshot_options {
  * the store is opened: known, outputs. */
 struct tic_recovery {
     bool line_lost;                   /* there was a newer line than the one that is used */
+    bool events_lost;                 /* a result comes of what no log tells */
     bool racy;                        /* the line that is used holds tasks of others than main() */
     bool of_job;                      /* one of a line of all ranks, which is told of instead */
     bool with_ranks;                  /* results of all ranks are used */
@@ -272,6 +273,11 @@ void tic_snapshot_request(struct tic_snapshot *snapshot);
  * ends: then, and when nothing runs that could take it, -ECANCELED. 0; 1 when there is nothing new,
  * or memory could not be compared; other -errno. No thread that the checkpoint may wait for. */
 int tic_snapshot_take(struct tic_snapshot *snapshot);
+/* This rank's results, and what it was told, are not in the log, or do not suffice: no restart uses
+ * results of any rank from now on. Any thread. Nothing without ranks that log. */
+void tic_snapshot_withdraw_results(struct tic_snapshot *snapshot);
+/* The same; where this run uses results, too, it ends: other ranks may have used theirs. */
+void tic_snapshot_doubt_results(struct tic_snapshot *snapshot, const char *what);
 /* Ends protection for this run; says why, once. Any thread. */
 void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

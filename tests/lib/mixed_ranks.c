@@ -100,12 +100,25 @@ static void insert(int step, bool pruned)
         starpu_mpi_cache_flush(comm, handles[from]);
 }
 
-/* A tile goes around the ranks, and main() looks at it. */
+static void bump(void *buffers[], void *arg)
+{
+    uint64_t *to = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+    (void)arg;
+    for (int i = 0; i < WORDS; i++)
+        to[i]++;
+}
+
+static struct starpu_codelet bumping = {
+    .cpu_funcs = {bump}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "bump"};
+
+/* A tile goes around the ranks, to where a task has written, and main() looks at it. */
 static uint64_t pass_on(starpu_data_handle_t own, starpu_data_handle_t got)
 {
     starpu_mpi_req request;
     uint64_t sum;
 
+    starpu_task_insert(&bumping, STARPU_RW, got, 0);
     starpu_mpi_isend(own, &request, (rank + 1) % ranks, FIRST_TAG + rank, comm);
     starpu_mpi_recv(got, (rank + ranks - 1) % ranks, FIRST_TAG + (rank + ranks - 1) % ranks, comm,
                     MPI_STATUS_IGNORE);
@@ -237,17 +250,6 @@ static struct starpu_codelet commuting = {.cpu_funcs = {sum_up},
 
 enum { ASKED_MOST = 40 };
 
-static void bump(void *buffers[], void *arg)
-{
-    uint64_t *to = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
-
-    (void)arg;
-    for (int i = 0; i < WORDS; i++)
-        to[i]++;
-}
-
-static struct starpu_codelet bumping = {
-    .cpu_funcs = {bump}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "bump"};
 static struct starpu_codelet filling = {
     .cpu_funcs = {bump}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "fill"};
 
