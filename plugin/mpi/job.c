@@ -34,6 +34,7 @@ static struct {
     bool wanted, opens;
     bool over;                  /* the lines of the run are removed: there are no more */
     enum tic_failpoint arrived; /* when the last letter to rank 0 is sent */
+    bool awaits;                /* the checkpoint thread does, that a line begins */
     bool taken;                 /* the checkpoint thread is at the line of the member */
     struct tic_member member;
     struct tic_lead lead;   /* rank 0 */
@@ -186,7 +187,7 @@ static void prepare(void *arg, uint64_t line)
 {
     (void)arg;
     (void)line;
-    if (tic_mpi_core->request())
+    if (job.awaits || tic_mpi_core->request())
         return;
     tic_member_fail(&job.member, "it takes no line now");
     tic_member_end(&job.member);
@@ -431,6 +432,7 @@ bool tic_job_begin(bool wanted)
     pthread_mutex_lock(&job.mutex);
     bool prepares = job.member.state == TIC_MEMBER_PREPARING;
     job.taken = prepares;
+    job.awaits = wanted && !prepares;
     if (!prepares && job.status == 0 && is_leader())
         job.wanted = true;
     else if (!prepares && job.status == 0 && wanted)

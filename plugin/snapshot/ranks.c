@@ -31,6 +31,13 @@ static int status_of(enum tic_ranks_step step, enum tic_ranks_step wanted)
     return step == wanted ? 0 : step == TIC_RANKS_WAIT ? -ECANCELED : -ESTALE;
 }
 
+/* Rank 0 takes none by itself under sel. */
+static bool needs_line(struct tic_snapshot *snapshot)
+{
+    return !snapshot->options.periodic &&
+           (atomic_load(&snapshot->results.needs_lines) || tic_snapshot_is_log_large(snapshot));
+}
+
 bool tic_snapshot_begin_line(struct tic_snapshot *snapshot)
 {
     double until = tic_seconds() + snapshot->options.patience;
@@ -38,7 +45,8 @@ bool tic_snapshot_begin_line(struct tic_snapshot *snapshot)
     tic_lock(&snapshot->lock);
     bool awaited = snapshot->control.awaited > 0;
     tic_unlock(&snapshot->lock);
-    bool begins = snapshot->ranks->begin(awaited || !snapshot->options.periodic);
+    awaited |= needs_line(snapshot);
+    bool begins = snapshot->ranks->begin(awaited);
     if (begins || !awaited)
         return begins;
     while (snapshot->ranks->step() == TIC_RANKS_DROPPED && tic_seconds() < until &&
