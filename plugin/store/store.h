@@ -91,8 +91,8 @@ struct tic_store {
      * and nobody knows whether it counts. NULL: it counts. Immutable after open. */
     int (*confirm)(void *arg, const char *name);
     void *confirm_arg;
-    uint64_t space;     /* bytes that the directory may take, 0: any; the same */
-    unsigned formatted; /* committing thread only: segments since the last sweep */
+    uint64_t space;               /* bytes that the directory may take, 0: any; the same */
+    unsigned formatted;           /* committing thread only: segments since the last sweep */
     struct tic_store_counts counts;
     struct tic_reading reading;
 };

@@ -378,6 +378,12 @@ EOF
     grep -q 'continuing 2 ranks from job line' out
     ! grep -q 'the results of' out
     gives "$expected"
+    period=1000 STARPU_TIC_FAIL=task-end:60@1 lines_of 2 ./mixed 400 8 && return 1
+    flip_at p1/p0-log-00000001.h5 $((8300 + 65536))
+    lines_of 2 ./mixed 400 8 || lines_of 2 ./mixed 400 8 # the other rank may have looked before
+    grep -q 'continuing 2 ranks from job line' out
+    ! grep -q 'the results of' out
+    gives "$expected"
 }
 
 # A rank that stands still for longer than rank 0 waits for its cut costs a line.
