@@ -352,11 +352,11 @@ count_as() { # NAME COMMAND...
 
 @test "sel: all ranks use results, or none" {
     build_ranks
-    local expected newest period=0.02
+    local expected newest period=0.005
     export STARPU_TIC_PROTOCOL=tic+sel STARPU_TIC_VERIFY=0
-    ranks 2 ./mixed 400 8
+    ranks 2 ./mixed 2000 8
     expected=$(results)
-    STARPU_TIC_FAIL=line-renamed:4 lines_of 2 ./mixed 400 8 && return 1
+    STARPU_TIC_FAIL=line-renamed:3 lines_of 2 ./mixed 2000 8 && return 1
     cp -r "$STARPU_TIC_DIR" kept
     cat >differs <<'EOF'
 #!/bin/sh
@@ -364,23 +364,23 @@ count_as() { # NAME COMMAND...
 exec "$@"
 EOF
     chmod +x differs
-    lines_of 2 ./differs ./mixed 400 8 && return 1
+    lines_of 2 ./differs ./mixed 2000 8 && return 1
     grep -q 'not all ranks use what their event logs have.* Start again' out
     grep -q 'Exit code: *79' out
-    lines_of 2 ./mixed 400 8
+    lines_of 2 ./mixed 2000 8
     ! grep -q 'the results of' out
     gives "$expected"
     cp -r kept "$STARPU_TIC_DIR" # rank 1 has swept its log since the line before
     newest=$(ls -v "$STARPU_TIC_DIR"/job-line-* | tail -n 1)
     flip_at "p1/$(awk '$1 == "part" && $2 == 1 { print $4 }' "$newest")" 4000
-    lines_of 2 ./mixed 400 8
+    lines_of 2 ./mixed 2000 8
     grep -q 'the part of rank 1 is missing, or damaged' out
     grep -q 'continuing 2 ranks from job line' out
     ! grep -q 'the results of' out
     gives "$expected"
-    period=1000 STARPU_TIC_FAIL=task-end:60@1 lines_of 2 ./mixed 400 8 && return 1
+    period=1000 STARPU_TIC_FAIL=task-end:60@1 lines_of 2 ./mixed 2000 8 && return 1
     flip_at p1/p0-log-00000001.h5 $((8300 + 65536))
-    lines_of 2 ./mixed 400 8 || lines_of 2 ./mixed 400 8 # the other rank may have looked before
+    lines_of 2 ./mixed 2000 8 || lines_of 2 ./mixed 2000 8 # the other rank may have looked before
     grep -q 'continuing 2 ranks from job line' out
     ! grep -q 'the results of' out
     gives "$expected"
