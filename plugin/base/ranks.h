@@ -21,12 +21,26 @@ enum tic_ranks_step {
     TIC_RANKS_UNKNOWN,   /* rank 0 is gone, and may have committed it; or there will be no more */
 };
 
+/* What main() does with data itself. */
+enum tic_ranks_use { TIC_RANKS_READS, TIC_RANKS_WRITES, TIC_RANKS_LEAVES };
+
+/* The line that a run begins from. */
+struct tic_ranks_choice {
+    uint64_t number;
+    char part[64];   /* of this rank; "": it has none to go on from */
+    char folder[32]; /* for its lines, in the directory of the job */
+    unsigned ranks;  /* of the line */
+    const char *why; /* -ERANGE: why it needs as many */
+};
+
 /* What the core calls. */
 struct tic_ranks {
     /* Before anything of the run: the newest job line in the directory of which all parts are good;
-     * all ranks come to the same. 1: its number, and the name of the rank's part; 0: there is none;
-     * -ERANGE: it is of another number of ranks. */
-    int (*choose)(const char *directory, uint64_t *number, char part[64]);
+     * all ranks come to the same. 1; 0: there is none; -ERANGE: it is of another number of ranks;
+     * other -errno. */
+    int (*choose)(const char *directory, struct tic_ranks_choice *choice);
+    /* main() is to use data itself, and has not yet. */
+    void (*come)(void *data, enum tic_ranks_use use);
     /* The checkpoint thread, in this order. */
     /* A line is due here: are all about to take one? Rank 0 asks them to; wanted: also for another
      * rank. */
@@ -51,6 +65,15 @@ struct tic_ranks {
 /* What the library calls where the program communicates; immutable. */
 struct tic_ranks_messages {
     bool (*knows)(void *data); /* it is the program's, and protected */
+    bool (*is_main)(void);
+    /* Of main(): tasks that it has submitted. Of the checkpoint thread, at a line: is one done? */
+    uint64_t (*position)(void);
+    bool (*is_done)(uint64_t task);
+    /* What of this run only a rank with its history can do again, or NULL. Any thread. */
+    const char *(*bound)(void);
+    /* What it is, if any rank could have its value, and bytes. Else false. */
+    bool (*describe)(void *data, uint64_t *id, uint64_t *size);
+    uint64_t (*hash_input)(void *data); /* what main() has put there; 0: nothing */
     /* Of main(). It begins an operation, of this data or NULL, which waits; and comes back from
      * that. detached: callbacks may do so, too. */
     void (*operate)(void *data, bool waits, bool detached);
@@ -95,6 +118,10 @@ struct tic_ranks_core {
     const char *(*directory)(void); /* of the job's lines; NULL: this run is not protected */
     unsigned (*keep)(void);         /* so many of them */
     int (*hash)(const char *path, uint64_t *size, uint64_t *hash); /* of a file; 0 or -errno */
+    /* A part of a line, in its folder, of this program: for part_value, malloc'ed, NULL: it has
+     * none. NULL: it cannot be read. */
+    void *(*open_part)(const char *folder, const char *name);
+    void *(*part_value)(void *part, uint64_t id, size_t *size);
     bool (*request)(void); /* a line is to be taken; false: none can be */
     void (*wake)(void);    /* the step may be another one */
     void (*unprotect)(const char *call, const char *why); /* by a call of main() */

@@ -101,7 +101,7 @@ static bool open_store(struct tic_session *session, bool create)
                                    "name an absolute STARPU_TIC_DIR");
     session->snapshot.recovery.of_job = tic_ranks_library() != NULL;
     if (tic_ranks_library())
-        directory = tic_or_stop(tic_ranks_directory(directory, &session->snapshot.about));
+        directory = tic_or_stop(tic_ranks_directory(directory, &session->snapshot));
     struct tic_watch watch;
     tic_watch_begin(&watch, session->snapshot.options.patience, say_start_waits, (void *)directory);
     session->graph.signature.ignores = settings->arguments == TIC_ARGUMENTS_IGNORE;

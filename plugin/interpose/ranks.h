@@ -6,13 +6,14 @@
 #include <starpu.h>
 #include <stdbool.h>
 
+#include "replay/replay.h"
 #include "session/context.h"
 
 /* Nothing, or the start is refused: what is not there yet for several ranks. */
 void tic_ranks_check(const struct tic_settings *settings);
 /* The directory of this rank's lines in that of the job, malloc'ed, which are of this program as a
  * rank, and of no other; NULL: no memory. */
-char *tic_ranks_directory(const char *directory, struct tic_line *about);
+char *tic_ranks_directory(const char *directory, struct tic_snapshot *snapshot);
 /* The session is opened; before its checkpoint thread runs. continues: from a line. */
 void tic_ranks_join(struct tic_session *session, bool continues);
 /* The directory of the job; NULL: not opened. */
@@ -43,5 +44,19 @@ static inline bool tic_ranks_is_caller(const void *caller)
 
     return __builtin_expect(ranks != NULL, 0) && ranks->is_caller(caller);
 }
+
+/* main() is to use data. */
+static inline void tic_ranks_come(starpu_data_handle_t data, enum tic_ranks_use use)
+{
+    const struct tic_ranks *ranks = tic_ranks_here();
+
+    if (__builtin_expect(ranks != NULL, 0) && tic_session_is_watching() && tic_session_is_owner() &&
+        !tic_replay_plays())
+        ranks->come(data, use);
+}
+
+/* struct tic_ranks_core has them. */
+void *tic_ranks_open_part(const char *folder, const char *name);
+void *tic_ranks_part_value(void *part, uint64_t id, size_t *size);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "mpi/core.h"
 #include "mpi/line.h"
+#include "mpi/sources.h"
 
 /* Immutable once main() runs. */
 static struct {
@@ -51,40 +52,84 @@ static int take_counts(const struct tic_job_line *line)
     return fine ? 0 : -ENOMEM;
 }
 
-static int take(const char *directory, const struct tic_job_line *line, char part[64])
+static int continue_table(const char *directory, const struct tic_job_line *line)
+{
+    const struct tic_job_part *own = &line->parts[tic_mpi_core->rank];
+    struct tic_table table = {.end = 0};
+    char path[PATH_MAX];
+
+    tic_job_beside(directory, line->generation, tic_mpi_core->rank, "ranks", own->name, path);
+    int status = own->ranks_size > 0 ? tic_table_read(path, &table) : 0;
+    if (status == 0 && table.end > 0)
+        status = tic_sources_continue(&table);
+    tic_table_clear(&table);
+    return status;
+}
+
+static int take(const char *directory, const struct tic_job_line *line,
+                struct tic_ranks_choice *choice)
 {
     const struct tic_job_part *own = &line->parts[tic_mpi_core->rank];
     char path[PATH_MAX];
     int status = take_counts(line);
 
-    tic_late_path(directory, tic_mpi_core->rank, own->name, path);
+    tic_job_beside(directory, line->generation, tic_mpi_core->rank, "late", own->name, path);
     if (status == 0 && own->late_size > 0)
         status = tic_late_read(path, &restart.late, &restart.late_count);
-    strcpy(part, own->name);
-    strcpy(restart.found.part, own->name);
-    restart.found.number = line->number;
+    status = status ? status : continue_table(directory, line);
+    strcpy(choice->part, own->name);
+    restart.found.generation = line->generation;
     return status ? status : 1;
 }
 
-int tic_restart_choose(const char *directory, uint64_t *number, char part[64])
+/* What was done is left out, and its results come back from all parts: sources.c. */
+static int take_others(const char *directory, const struct tic_job_line *line,
+                       struct tic_ranks_choice *choice)
 {
-    unsigned long count;
-    uint64_t *numbers = tic_job_line_list(directory, &count);
-    int status = numbers ? 0 : -ENOMEM;
+    static char why[TIC_REASON]; /* owner thread */
+    struct tic_table *tables;
 
-    restart.found.newest = count > 0 ? numbers[0] : 0;
+    choice->why = why;
+    memcpy(why, line->why, sizeof(why));
+    if (why[0] || !tic_tables_read(directory, line, &tables, why))
+        return -ERANGE;
+    int status = tic_sources_open(directory, line, tables);
+    restart.found.generation = line->generation + 1;
+    return status ? status : 1;
+}
+
+static int take_newest(const char *directory, const uint64_t *numbers, unsigned long count,
+                       struct tic_ranks_choice *choice)
+{
+    int status = 0;
+
     for (unsigned long i = 0; i < count && status == 0; i++) {
         struct tic_job_line line;
         if (tic_job_line_read(directory, numbers[i], &line) != 0)
             continue;
-        if (line.ranks != tic_mpi_core->count)
-            status = -ERANGE;
+        choice->ranks = line.ranks;
+        if (line.ranks != tic_mpi_core->count && line.why[0])
+            status = take_others(directory, &line, choice);
         else if (are_parts_good(directory, &line))
-            status = take(directory, &line, part);
+            status =
+                (line.ranks == tic_mpi_core->count ? take : take_others)(directory, &line, choice);
+        choice->number = status == 1 ? line.number : 0;
         tic_job_line_clear(&line);
     }
+    return status;
+}
+
+int tic_restart_choose(const char *directory, struct tic_ranks_choice *choice)
+{
+    unsigned long count;
+    uint64_t *numbers = tic_job_line_list(directory, &count);
+    char path[PATH_MAX];
+
+    restart.found.newest = count > 0 ? numbers[0] : 0;
+    int status = numbers ? take_newest(directory, numbers, count, choice) : -ENOMEM;
     free(numbers);
-    *number = restart.found.number;
+    tic_job_folder("", restart.found.generation, tic_mpi_core->rank, path);
+    memcpy(choice->folder, path + 1, sizeof(choice->folder) - 1);
     return status;
 }
 

@@ -4,9 +4,11 @@
  * Each rank enters all insertions, or only those that concern it. It prints a hash of all tiles,
  * and of what main() has received. Or callbacks go on with what came: they count, submit tasks, and
  * send it on. Or the communicator is another one than that of all ranks, and others come and go.
+ * Plain: nothing but insertions, some of which commute, and migration: hashes of tiles that do not
+ * depend on the number of ranks.
  *
- * mixed_ranks STEPS TILES [pruned|callbacks|groups|shared|tests|sums]: compiled by mpicc where it
- * is wanted.
+ * mixed_ranks STEPS TILES [pruned|callbacks|groups|shared|tests|sums|plain]: compiled by mpicc
+ * where it is wanted.
  */
 #include <starpu_mpi.h>
 #include <stdbool.h>
@@ -79,6 +81,53 @@ static void insert(int step, bool pruned)
     starpu_mpi_task_insert(comm, &codelet, STARPU_RW, handles[to], STARPU_R, handles[from], 0);
     if (pruned) /* who does not enter what writes it keeps no copy */
         starpu_mpi_cache_flush(comm, handles[from]);
+}
+
+/* Sums do not depend on their order; and wait at times. */
+static void stir(void *buffers[], void *arg)
+{
+    uint64_t *to = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    const uint64_t *from = (const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[1]);
+    int step;
+
+    starpu_codelet_unpack_args(arg, &step);
+    for (int i = 0; i < WORDS; i++)
+        to[i] += from[i] * (uint64_t)(2 * step + 1);
+}
+
+static struct starpu_codelet stirring = {.cpu_funcs = {stir},
+                                         .nbuffers = 2,
+                                         .modes = {STARPU_RW | STARPU_COMMUTE, STARPU_R},
+                                         .name = "stir"};
+
+static void insert_plainly(int step)
+{
+    int to = step % tiles, other = (to + 1) % tiles;
+
+    insert(step, false);
+    for (int i = 0; i < 4; i++) /* the third is executed elsewhere than where its result belongs */
+        starpu_mpi_task_insert(comm, &stirring, STARPU_VALUE, &step, sizeof(step),
+                               STARPU_RW | STARPU_COMMUTE, handles[to], STARPU_R,
+                               handles[(other + i) % tiles == to ? other : (other + i) % tiles],
+                               STARPU_NAME, "stir", STARPU_PRIORITY, i, STARPU_FLOPS, (double)WORDS,
+                               STARPU_EXECUTE_ON_NODE,
+                               i == 2 ? step % ranks : starpu_mpi_data_get_rank(handles[to]), 0);
+    if (step % (ROUND * tiles) == ROUND * tiles - 1)
+        starpu_mpi_wait_for_all(comm);
+    if (step % (ROUND * tiles) == ROUND)
+        starpu_mpi_data_migrate(comm, handles[step / ROUND % tiles], step % ranks);
+}
+
+static void print_tiles(void)
+{
+    for (int i = 0; i < tiles; i++)
+        if (starpu_mpi_data_get_rank(handles[i]) == rank) {
+            starpu_data_acquire(handles[i], STARPU_R);
+            printf("tile %d: %016llx\n", i,
+                   (unsigned long long)hash(
+                       (const uint64_t *)starpu_vector_get_local_ptr(handles[i])));
+            starpu_data_release(handles[i]);
+        }
 }
 
 /* A tile goes around the ranks, and main() looks at it. */
@@ -364,6 +413,7 @@ int main(int argc, char **argv)
     bool calls = argc > 3 && strcmp(argv[3], "callbacks") == 0;
     bool pruned = argc > 3 && strcmp(argv[3], "pruned") == 0;
     bool tests = argc > 3 && strcmp(argv[3], "tests") == 0;
+    bool plain = argc > 3 && strcmp(argv[3], "plain") == 0;
     bool sums = argc > 3 && strcmp(argv[3], "sums") == 0;
     bool groups = argc > 3 && strcmp(argv[3], "groups") == 0;
     uint64_t all = 0, seen = 0, *got = calloc(WORDS, sizeof(*got));
@@ -391,7 +441,9 @@ int main(int argc, char **argv)
                                 WORDS, sizeof(uint64_t));
     for (int i = 0; i < rounds; i++)
         register_relay(&relays[i], i);
-    for (int step = 0; step < steps; step++) {
+    for (int step = 0; step < steps && plain; step++)
+        insert_plainly(step);
+    for (int step = 0; step < steps && !plain; step++) {
         insert(step, pruned);
         if (step % (ROUND * tiles) == ROUND * tiles - 1)
             seen = seen * 31 + pass_on(handles[rank], arrived);
@@ -408,6 +460,8 @@ int main(int argc, char **argv)
     }
     starpu_mpi_wait_for_all(comm);
     await_returns(rounds);
+    if (plain)
+        print_tiles();
     for (int i = 0; i < tiles; i++)
         if (starpu_mpi_data_get_rank(handles[i]) == rank) {
             starpu_data_acquire(handles[i], STARPU_R);
@@ -427,8 +481,9 @@ int main(int argc, char **argv)
         starpu_data_unregister(own_sum);
     }
     starpu_data_unregister(arrived);
-    printf("rank %d: %016llx %016llx %d %d %d %d\n", rank, (unsigned long long)all,
-           (unsigned long long)seen, received, returned, sent, tagged);
+    if (!plain)
+        printf("rank %d: %016llx %016llx %d %d %d %d\n", rank, (unsigned long long)all,
+               (unsigned long long)seen, received, returned, sent, tagged);
     starpu_mpi_shutdown();
     starpu_shutdown();
     return 0;
