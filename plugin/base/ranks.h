@@ -30,7 +30,7 @@ struct tic_ranks_choice {
     char part[64];   /* of this rank; "": it has none to go on from */
     char folder[32]; /* for its lines, in the directory of the job */
     unsigned ranks;  /* of the line */
-    const char *why; /* -ERANGE: why it needs as many */
+    char why[128];   /* "", or why newer ones, or with -ERANGE all, need as many */
 };
 
 /* What the core calls. */

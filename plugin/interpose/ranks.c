@@ -141,6 +141,9 @@ void tic_ranks_join(struct tic_session *session, bool continues)
                 "continuing %u ranks from job line %" PRIu64 " in %s: %" PRIu64
                 " tasks done on rank 0",
                 tic_ranks_count(), here.line.number, here.job, session->recovered_tasks);
+    if (session->opened_store && here.line.why[0] && tic_ranks_rank() == 0)
+        tic_log(TIC_LOG_INFO, "newer job lines need as many ranks as they are of: %s",
+                here.line.why);
     if (session->opened_store && !continues && here.line.number > 0 && tic_ranks_rank() == 0)
         tic_log(TIC_LOG_INFO, "continuing on %u ranks from job line %" PRIu64 " of %u ranks in %s",
                 tic_ranks_count(), here.line.number, here.line.ranks, here.job);

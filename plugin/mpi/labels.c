@@ -32,9 +32,8 @@ struct datum {
     uint64_t id, size, input;
     uint64_t label, last;
     bool mentioned, commutes, looked;
-    bool absent; /* its label is done, and nobody has brought the value back: on all ranks the same
-                  */
-    bool shown;  /* but for main() on this one, which owns it */
+    bool absent; /* it was done, and its value has not come back: the same on all ranks */
+    bool shown;  /* but for main() of this one, its owner */
     struct action *actions;
     unsigned long count, capacity;
 };
@@ -172,6 +171,12 @@ static void stop_without(const struct datum *datum)
     tic_mpi_core->stop(why);
 }
 
+static void stop_late(void)
+{
+    tic_mpi_core->stop("a rank registers data later than others use it, and is to have its value");
+}
+
+/* To main(). */
 static void show(struct datum *datum)
 {
     const struct action action = {datum->label, datum->last, BROUGHT, 0, 0, 0};
@@ -188,7 +193,7 @@ static void show(struct datum *datum)
 static void bring(struct datum *datum)
 {
     if (datum->label == UNKNOWN && is_own(datum))
-        tic_mpi_core->stop("a rank owns data that it has registered later than others use it");
+        stop_late();
     show(datum);
     datum->absent = datum->shown = false;
 }
@@ -196,7 +201,7 @@ static void bring(struct datum *datum)
 /* What others have of it is not its value any more. */
 static void lose(struct datum *datum, uint64_t label)
 {
-    if (!datum->absent && datum->label > 0) {
+    if (!datum->absent) {
         TIC_MPI(starpu_mpi_cached_send_clear, datum->data);
         TIC_MPI(starpu_mpi_cached_receive_clear, datum->data);
     }
@@ -234,18 +239,16 @@ static void mention(struct datum *datum, bool reads)
     if (datum->mentioned)
         return;
     datum->mentioned = true;
+    if (TIC_MPI(starpu_mpi_data_get_rank, datum->data) < 0)
+        tic_labels_refuse("there is data of no rank, or of each");
     if (!core()->describe(datum->data, &datum->id, &datum->size))
-        tic_labels_refuse(
-            "it uses data that another rank cannot be given: parts of data, memory that is "
-            "registered "
-            "several times, an interface that is packed, no sequential consistency, or excluded");
+        tic_labels_refuse("there is data that cannot come back elsewhere: parts, packed, excluded, "
+                          "without an order");
     else if (reads && is_own(datum))
         datum->input = core()->hash_input(datum->data);
     uint64_t input = tic_sources_input(datum->tag);
     if (input != 0 && datum->input != 0 && datum->input != input)
-        tic_mpi_core->stop(
-            "what main() puts into data depends on the number of ranks, or is another "
-            "input");
+        tic_mpi_core->stop("main() puts something else into data than on another number of ranks");
 }
 
 /* 0: this rank lacks some of it, and so does not execute the insertion. */
@@ -394,6 +397,8 @@ bool tic_labels_move(void *data)
     const struct datum *datum = find(data);
 
     all.moves = true;
+    if (datum && datum->label == UNKNOWN && all.count < tic_sources_end())
+        stop_late();
     return !datum || !datum->absent;
 }
 

@@ -86,13 +86,15 @@ static int take(const char *directory, const struct tic_job_line *line,
 static int take_others(const char *directory, const struct tic_job_line *line,
                        struct tic_ranks_choice *choice)
 {
-    static char why[TIC_REASON]; /* owner thread */
     struct tic_table *tables;
+    char why[TIC_REASON];
 
-    choice->why = why;
-    memcpy(why, line->why, sizeof(why));
-    if (why[0] || !tic_tables_read(directory, line, &tables, why))
-        return -ERANGE;
+    snprintf(why, sizeof(why), "%s", line->why);
+    if (why[0] || !tic_tables_read(directory, line, &tables, why)) {
+        if (!choice->why[0])
+            memcpy(choice->why, why, sizeof(why));
+        return 0;
+    }
     int status = tic_sources_open(directory, line, tables);
     restart.found.generation = line->generation + 1;
     return status ? status : 1;
@@ -107,16 +109,14 @@ static int take_newest(const char *directory, const uint64_t *numbers, unsigned 
         struct tic_job_line line;
         if (tic_job_line_read(directory, numbers[i], &line) != 0)
             continue;
+        bool as_many = line.ranks == tic_mpi_core->count;
         choice->ranks = line.ranks;
-        if (line.ranks != tic_mpi_core->count && line.why[0])
-            status = take_others(directory, &line, choice);
-        else if (are_parts_good(directory, &line))
-            status =
-                (line.ranks == tic_mpi_core->count ? take : take_others)(directory, &line, choice);
+        if (are_parts_good(directory, &line))
+            status = (as_many ? take : take_others)(directory, &line, choice);
         choice->number = status == 1 ? line.number : 0;
         tic_job_line_clear(&line);
     }
-    return status;
+    return status == 0 && choice->why[0] ? -ERANGE : status;
 }
 
 int tic_restart_choose(const char *directory, struct tic_ranks_choice *choice)

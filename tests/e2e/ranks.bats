@@ -111,7 +111,7 @@ build_ranks() {
 }
 
 results() {
-    grep '^rank ' out | sort
+    grep -E '^(rank|tile) ' out | sort
 }
 
 gives() { # EXPECTED
@@ -188,8 +188,8 @@ EOF
     gives "$expected"
     [ ! -e "$STARPU_TIC_DIR" ]
     rm killed*
-    lines_of 2 ./once ./mixed 3000 8 && return 1
-    supervise 3 ./mixed 3000 8
+    lines_of 2 ./once ./mixed 3000 8 pruned && return 1
+    supervise 3 ./mixed 3000 8 pruned
     [ "$status" -eq 78 ]
     ! grep -q 'restart 1' out
 }
@@ -228,8 +228,6 @@ EOF
     expected=$(results)
     STARPU_TIC_FAIL=line-renamed:4 lines_of 2 ./mixed 400 8 || true
     cp -r "$STARPU_TIC_DIR" kept
-    lines_of 3 ./mixed 400 8 && return 1
-    grep -q 'of another number of ranks than 3' out
     STARPU_TIC_DIR=$STARPU_TIC_DIR/p0 run "$tool" run -- ./mixed 400 8
     [ "$status" -eq 78 ]
     rm -rf "$STARPU_TIC_DIR" && cp -r kept "$STARPU_TIC_DIR"
@@ -245,6 +243,95 @@ EOF
     lines_of 2 ./mixed 400 8
     ! grep -q 'continuing from recovery line' out
     gives "$expected"
+}
+
+# Why the newest line needs as many ranks, or yes.
+any_ranks() {
+    "$tool" info --json "$STARPU_TIC_DIR" | jq -r '.job_lines[0] | if .any_ranks then "yes" else .why_as_many end'
+}
+
+@test "a killed job goes on, on another number of ranks, and on another one again" {
+    build_ranks
+    need_jq
+    local expected numbers period=0.01
+    export MIXED_SLOW=1
+    ranks 2 ./mixed 1000 8 plain
+    expected=$(results)
+    ranks 3 ./mixed 1000 8 plain
+    gives "$expected"
+    for numbers in "2 3 1 2" "3 2 2 4" "1 4 2 1"; do
+        rm -rf "$STARPU_TIC_DIR"
+        set -- $numbers
+        [ "$1" -eq 1 ] && set -- 2 1 4
+        STARPU_TIC_FAIL=job-line-renamed:4@0 lines_of "$1" ./mixed 1000 8 plain && return 1
+        [ "$(any_ranks)" = yes ]
+        STARPU_TIC_FAIL=task-end:10@0 lines_of "$2" ./mixed 1000 8 plain && return 1 # before a line of its own
+        STARPU_TIC_FAIL=line-retired:3@0 lines_of "$2" ./mixed 1000 8 plain && return 1
+        grep -q "continuing on $2 ranks from job line [0-9]* of $1 ranks" out
+        [ "$(any_ranks)" = yes ]
+        [ -d "$STARPU_TIC_DIR/p0.1" ] && [ ! -e "$STARPU_TIC_DIR/p0" ]
+        "$tool" verify "$STARPU_TIC_DIR"
+        STARPU_TIC_FAIL=line-retired:1@0 lines_of "$2" ./mixed 1000 8 plain && return 1 # as many
+        grep -q 'continuing from recovery line' out
+        lines_of "$3" ./mixed 1000 8 plain
+        is_fine
+        gives "$expected"
+        [ ! -e "$STARPU_TIC_DIR" ]
+    done
+}
+
+@test "mpi_cholesky goes on, on another number of ranks" {
+    need_mpi
+    local numbers period=0.01
+    cholesky=("$mpi/mpi_cholesky" -size 1920 -nblocks 24 -check)
+    for numbers in "2 3" "4 2"; do
+        rm -rf "$STARPU_TIC_DIR"
+        STARPU_TIC_FAIL=job-line-renamed:3@0 lines_of "${numbers% *}" "${cholesky[@]}" && return 1
+        lines_of "${numbers#* }" "${cholesky[@]}"
+        is_fine
+        grep -q "continuing on ${numbers#* } ranks from job line [0-9]* of ${numbers% *} ranks" out
+        ! grep -q 'Error\[' out
+    done
+}
+
+@test "what another number of ranks cannot do again is refused by name" {
+    build_ranks
+    need_jq
+    local expected variant why period=0.01
+    export MIXED_SLOW=1
+    for variant in plain tests; do
+        why="ranks enter different insertions"
+        [ "$variant" = plain ] || why="there are messages outside of insertions and migration"
+        rm -rf "$STARPU_TIC_DIR"
+        export MIXED_PRUNED=1
+        STARPU_TIC_FAIL=rank-part:5@0 lines_of 2 ./mixed 3000 8 $variant && return 1
+        [ "$(any_ranks)" = "$why" ]
+        "$tool" info "$STARPU_TIC_DIR" | grep -q "$why"
+        status=0
+        lines_of 3 ./mixed 3000 8 $variant || status=$?
+        [ "$status" -eq 78 ]
+        grep -q "of another number of ranks than 3: the lines are of 2 ranks, and a restart needs as many: $why" out
+        unset MIXED_PRUNED
+    done
+    rm -rf "$STARPU_TIC_DIR"
+    ranks 2 ./mixed 800 8 plain
+    expected=$(results)
+    STARPU_TIC_FAIL=job-line-renamed:5@0 lines_of 2 ./mixed 800 8 plain && return 1
+    cp -r "$STARPU_TIC_DIR" kept
+    MIXED_INPUT=1 lines_of 3 ./mixed 800 8 plain && return 1
+    grep -q 'main() puts something else into data than on another number of ranks' out
+    MIXED_ORDER=1 lines_of 3 ./mixed 800 8 plain && return 1
+    grep -q 'main() enters other insertions than on another number of ranks' out
+    lines_of 1 ./mixed 800 8 pruned && return 1
+    grep -q 'the arguments are "800 8 plain" there' out
+    flip_at "p1/$(awk '$1 == "part" && $2 == 1 { print "ranks-" $4 }' "$(ls -v "$STARPU_TIC_DIR"/job-line-* | tail -n 1)")" 300
+    lines_of 3 ./mixed 800 8 plain
+    grep -q 'the part of rank 1 is missing, or damaged' out
+    gives "$expected"
+    mkdir "$STARPU_TIC_DIR" # of one process
+    touch "$STARPU_TIC_DIR/p0-line-00000001.h5"
+    lines_of 2 ./mixed 800 8 plain && return 1
+    grep -q 'holds recovery lines of one process, from which only one goes on' out
 }
 
 @test "list, info, status, verify and prune know lines of all ranks" {

@@ -5,10 +5,11 @@
  * and of what main() has received. Or callbacks go on with what came: they count, submit tasks, and
  * send it on. Or the communicator is another one than that of all ranks, and others come and go.
  * Plain: nothing but insertions, some of which commute, and migration: hashes of tiles that do not
- * depend on the number of ranks.
+ * depend on the number of ranks; random: the same by chance. Unless it is made another program:
+ * MIXED_INPUT, MIXED_ORDER.
  *
- * mixed_ranks STEPS TILES [pruned|callbacks|groups|shared|tests|sums|plain]: compiled by mpicc
- * where it is wanted.
+ * mixed_ranks STEPS TILES [pruned|callbacks|groups|shared|tests|sums|plain|random SEED]: compiled
+ * by mpicc where it is wanted.
  */
 #include <starpu_mpi.h>
 #include <stdbool.h>
@@ -34,12 +35,16 @@ static int rank, ranks, steps, tiles;
 static uint64_t **memory;
 static starpu_data_handle_t *handles;
 
+static bool slow; /* tasks take a while: MIXED_SLOW */
+
 static void mix(void *buffers[], void *arg)
 {
     uint64_t *to = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
     const uint64_t *from = (const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[1]);
 
     (void)arg;
+    if (slow)
+        starpu_sleep(0.0005F);
     for (int turn = 0; turn < 8; turn++)
         for (int i = 0; i < WORDS; i++)
             to[i] =
@@ -64,7 +69,7 @@ static void register_tiles(void)
         bool mine = i % ranks == rank;
         memory[i] = calloc(WORDS, sizeof(**memory));
         for (int k = 0; k < WORDS && mine; k++)
-            memory[i][k] = (uint64_t)i * WORDS + (uint64_t)k;
+            memory[i][k] = (uint64_t)i * WORDS + (uint64_t)k + (getenv("MIXED_INPUT") != NULL);
         starpu_vector_data_register(&handles[i], mine ? STARPU_MAIN_RAM : -1,
                                     mine ? (uintptr_t)memory[i] : 0, WORDS, sizeof(**memory));
         starpu_mpi_data_register_comm(handles[i], i, i % ranks, comm);
@@ -91,6 +96,8 @@ static void stir(void *buffers[], void *arg)
     int step;
 
     starpu_codelet_unpack_args(arg, &step);
+    if (slow)
+        starpu_sleep(0.0005F);
     for (int i = 0; i < WORDS; i++)
         to[i] += from[i] * (uint64_t)(2 * step + 1);
 }
@@ -104,7 +111,9 @@ static void insert_plainly(int step)
 {
     int to = step % tiles, other = (to + 1) % tiles;
 
-    insert(step, false);
+    insert(getenv("MIXED_ORDER") && step == 5 ? step + 1 : step, getenv("MIXED_PRUNED") != NULL);
+    if (getenv("MIXED_PRUNED"))
+        return;
     for (int i = 0; i < 4; i++) /* the third is executed elsewhere than where its result belongs */
         starpu_mpi_task_insert(comm, &stirring, STARPU_VALUE, &step, sizeof(step),
                                STARPU_RW | STARPU_COMMUTE, handles[to], STARPU_R,
@@ -116,6 +125,64 @@ static void insert_plainly(int step)
         starpu_mpi_wait_for_all(comm);
     if (step % (ROUND * tiles) == ROUND)
         starpu_mpi_data_migrate(comm, handles[step / ROUND % tiles], step % ranks);
+}
+
+static void set(void *buffers[], void *arg)
+{
+    uint64_t *to = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    int step;
+
+    starpu_codelet_unpack_args(arg, &step);
+    starpu_sleep((float)(step % 5) * 0.0005F);
+    for (int i = 0; i < WORDS; i++)
+        to[i] = (uint64_t)step * (uint64_t)(i + 1);
+}
+
+static void swap(void *buffers[], void *arg)
+{
+    uint64_t *one = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    uint64_t *other = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[1]);
+
+    (void)arg;
+    starpu_sleep(0.001F);
+    for (int i = 0; i < WORDS; i++) {
+        uint64_t word = one[i];
+        one[i] = other[i] * 3;
+        other[i] = word + 1;
+    }
+}
+
+static struct starpu_codelet setting = {
+    .cpu_funcs = {set}, .nbuffers = 1, .modes = {STARPU_W}, .name = "set"};
+static struct starpu_codelet swapping = {
+    .cpu_funcs = {swap}, .nbuffers = 2, .modes = {STARPU_RW, STARPU_RW}, .name = "swap"};
+
+static void insert_by_chance(int step, unsigned *seed)
+{
+    unsigned dice = (unsigned)rand_r(seed) % 64;
+    int to = rand_r(seed) % tiles, from = (to + 1 + rand_r(seed) % (tiles - 1)) % tiles;
+    bool elsewhere = rand_r(seed) % 4 == 0;
+    int node = elsewhere ? rand_r(seed) % 64 % ranks : starpu_mpi_data_get_rank(handles[to]);
+
+    if (dice < 24)
+        starpu_mpi_task_insert(comm, &stirring, STARPU_VALUE, &step, sizeof(step),
+                               STARPU_RW | STARPU_COMMUTE, handles[to], STARPU_R, handles[from],
+                               STARPU_EXECUTE_ON_NODE, node, 0);
+    else if (dice < 44)
+        starpu_mpi_task_insert(comm, &codelet, STARPU_RW, handles[to], STARPU_R, handles[from],
+                               STARPU_EXECUTE_ON_NODE, node, 0);
+    else if (dice < 48)
+        starpu_mpi_task_insert(comm, &setting, STARPU_VALUE, &step, sizeof(step), STARPU_W,
+                               handles[to], STARPU_EXECUTE_ON_NODE, node, 0);
+    else if (dice < 54)
+        starpu_mpi_task_insert(comm, &swapping, STARPU_RW, handles[to], STARPU_RW, handles[from],
+                               STARPU_EXECUTE_ON_NODE, node, 0);
+    else if (dice < 58)
+        starpu_mpi_data_migrate(comm, handles[to], rand_r(seed) % 64 % ranks);
+    else if (dice < 62)
+        starpu_mpi_cache_flush(comm, handles[from]);
+    else if (dice < 63)
+        starpu_mpi_wait_for_all(comm);
 }
 
 static void print_tiles(void)
@@ -413,12 +480,14 @@ int main(int argc, char **argv)
     bool calls = argc > 3 && strcmp(argv[3], "callbacks") == 0;
     bool pruned = argc > 3 && strcmp(argv[3], "pruned") == 0;
     bool tests = argc > 3 && strcmp(argv[3], "tests") == 0;
-    bool plain = argc > 3 && strcmp(argv[3], "plain") == 0;
+    bool plain = argc > 3 && (strcmp(argv[3], "plain") == 0 || strcmp(argv[3], "random") == 0);
+    unsigned seed = argc > 4 ? (unsigned)atoi(argv[4]) : 0;
     bool sums = argc > 3 && strcmp(argv[3], "sums") == 0;
     bool groups = argc > 3 && strcmp(argv[3], "groups") == 0;
     uint64_t all = 0, seen = 0, *got = calloc(WORDS, sizeof(*got));
     starpu_data_handle_t arrived;
 
+    slow = getenv("MIXED_SLOW") != NULL;
     steps = argc > 1 ? atoi(argv[1]) : 100;
     tiles = argc > 2 ? atoi(argv[2]) : 6;
     if (starpu_init(NULL) != 0 || starpu_mpi_init(&argc, &argv, 1) != 0)
@@ -442,7 +511,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < rounds; i++)
         register_relay(&relays[i], i);
     for (int step = 0; step < steps && plain; step++)
-        insert_plainly(step);
+        if (argc > 4)
+            insert_by_chance(step, &seed);
+        else
+            insert_plainly(step);
     for (int step = 0; step < steps && !plain; step++) {
         insert(step, pruned);
         if (step % (ROUND * tiles) == ROUND * tiles - 1)
