@@ -45,12 +45,12 @@ static inline bool tic_ranks_is_caller(const void *caller)
     return __builtin_expect(ranks != NULL, 0) && ranks->is_caller(caller);
 }
 
-/* main() is to use data. */
+/* main() is to use data; also after the end of protection, as it may have still to come back. */
 static inline void tic_ranks_come(starpu_data_handle_t data, enum tic_ranks_use use)
 {
     const struct tic_ranks *ranks = tic_ranks_here();
 
-    if (__builtin_expect(ranks != NULL, 0) && tic_session_is_watching() && tic_session_is_owner() &&
+    if (__builtin_expect(ranks != NULL, 0) && tic_session_is_owner() && tic_guard == 0 &&
         !tic_replay_plays())
         ranks->come(data, use);
 }

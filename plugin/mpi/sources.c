@@ -18,8 +18,9 @@ struct place {
     const struct tic_late *late;
 };
 
-/* Immutable once main() runs. */
+/* Immutable once main() runs, but for: */
 static struct {
+    _Atomic unsigned long coming; /* values */
     uint64_t end;
     struct tic_insertion *insertions; /* their state: BEFORE, or as ELSEWHERE: not done */
     struct place *places;
@@ -28,8 +29,6 @@ static struct {
     uint64_t input_count;
     void **parts; /* NULL: nothing is brought back */
 } from;
-
-static _Atomic unsigned long coming;
 
 static int by_source(const void *a, const void *b)
 {
@@ -213,7 +212,7 @@ struct arrival {
 static void note_arrival(void *arg)
 {
     (void)arg;
-    coming--;
+    from.coming--;
 }
 
 /* As a message: at its end, at once. */
@@ -260,14 +259,14 @@ bool tic_sources_bring(void *data, int64_t tag, uint64_t label)
     if (!copy)
         return false;
     *copy = arrival;
-    coming++;
+    from.coming++;
     tic_mpi_core->messages.acquire(data, granted, copy);
     return true;
 }
 
 bool tic_sources_are_busy(void)
 {
-    return coming > 0;
+    return from.coming > 0;
 }
 
 bool tic_sources_describe(struct tic_table *table)
