@@ -194,6 +194,15 @@ static void pass_written(void)
     tic_mpi_core->pass(TIC_FAIL_JOB_LINE_WRITTEN);
 }
 
+/* A part, and in the next line why it needs as many ranks. */
+static bool scan_letter(struct tic_job_part *part, const char *text)
+{
+    const char *why = strchr(text, '\n');
+
+    snprintf(part->why, sizeof(part->why), "%s", why ? why + 1 : "");
+    return tic_job_part_scan(part, text);
+}
+
 static int commit(void *arg, uint64_t number, const struct tic_agree_answer *cuts,
                   const struct tic_agree_answer *parts)
 {
@@ -204,7 +213,7 @@ static int commit(void *arg, uint64_t number, const struct tic_agree_answer *cut
 
     (void)arg;
     for (unsigned i = 0; i < ranks && fine; i++) {
-        fine = tic_job_part_scan(&line.parts[i], parts[i].bytes);
+        fine = scan_letter(&line.parts[i], parts[i].bytes);
         line.parts[i].counts = cuts[i].bytes;
         line.parts[i].count = cuts[i].size / sizeof(*line.parts[i].counts);
     }
@@ -588,18 +597,20 @@ static bool write_table(struct tic_job_part *part)
     char path[PATH_MAX];
 
     tic_job_beside(job.directory, generation(), tic_mpi_core->rank, "ranks", part->name, path);
-    return tic_labels_write(path) == 0 &&
-           tic_mpi_core->hash(path, &part->ranks_size, &part->ranks_hash) == 0;
+    int status = tic_labels_write(path, part->why);
+    return status == 0 ||
+           (status == 1 && tic_mpi_core->hash(path, &part->ranks_size, &part->ranks_hash) == 0);
 }
 
 void tic_job_part(const char *name, uint64_t size, uint64_t hash)
 {
     struct tic_job_part part = {.size = size, .hash = hash};
-    char text[256];
+    char text[256 + TIC_REASON];
 
     snprintf(part.name, sizeof(part.name), "%s", name);
     bool fine = write_late(&part) && write_table(&part);
-    int length = tic_job_part_print(&part, text, sizeof(text)) + 1;
+    int length = tic_job_part_print(&part, text, sizeof(text));
+    length += snprintf(text + length, sizeof(text) - (size_t)length, "\n%s", part.why) + 1;
     pthread_mutex_lock(&job.mutex);
     if (fine)
         tic_member_part(&job.member, text, (size_t)length);

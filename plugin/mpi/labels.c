@@ -580,7 +580,7 @@ static bool describe_locked(struct tic_table *table)
     return true;
 }
 
-int tic_labels_write(const char *path)
+int tic_labels_write(const char *path, char why[TIC_REASON])
 {
     struct tic_table table = {.end = 0};
     const char *bound = core()->bound();
@@ -593,7 +593,9 @@ int tic_labels_write(const char *path)
         refuse_locked("out of memory");
     memcpy(table.why, all.why, sizeof(table.why));
     pthread_mutex_unlock(&all.mutex);
-    int status = fine ? tic_table_write(path, &table) : -ENOMEM;
+    memcpy(why, table.why, sizeof(table.why));
+    bool needs = table.end > 0 || !why[0];
+    int status = !fine ? -ENOMEM : needs ? tic_table_write(path, &table) : 0;
     tic_table_clear(&table);
-    return status;
+    return status ? status : needs;
 }

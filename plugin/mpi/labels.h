@@ -42,9 +42,9 @@ bool tic_labels_are_short(void);
 bool tic_labels_are_ahead(void);
 
 /* The part of a line. At the cut; is it to wait for an insertion; to a file, after the tasks of the
- * cut have ended: 0 or -errno. The line is over. */
+ * cut have ended, if there is anything to tell but why not: 1; 0; or -errno. */
 void tic_labels_cut(void);
 bool tic_labels_wait(void);
-int tic_labels_write(const char *path);
+int tic_labels_write(const char *path, char why[TIC_REASON]);
 
 #endif

@@ -6,6 +6,8 @@
 
 #include "mpi/channels.h"
 
+enum { TIC_REASON = 128 };
+
 /* What a rank says of its part, in its folder p<rank>. */
 struct tic_job_part {
     char name[64]; /* of the recovery line */
@@ -14,9 +16,8 @@ struct tic_job_part {
     struct tic_channel_count *counts;
     unsigned long count;
     uint64_t ranks_size, ranks_hash; /* as of late messages, of ranks-<name>: table.h */
+    char why[TIC_REASON];            /* in no file: why the rank needs the line's number of ranks */
 };
-
-enum { TIC_REASON = 128 };
 
 struct tic_job_line {
     uint64_t number, in_transit;

@@ -151,7 +151,9 @@ bool tic_tables_read(const char *directory, const struct tic_job_line *line,
 
     for (unsigned i = 0; i < line->ranks && !why; i++) {
         tic_job_beside(directory, line->generation, i, "ranks", line->parts[i].name, path);
-        if (tic_table_read(path, &tables[i]) != 0)
+        if (line->parts[i].why[0])
+            why = line->parts[i].why;
+        else if (tic_table_read(path, &tables[i]) != 0)
             why = "what ranks have told of their insertions cannot be read";
     }
     why = why ? why : tic_tables_compare(tables, line->ranks);
