@@ -280,6 +280,23 @@ any_ranks() {
     done
 }
 
+# What was left out is left out again.
+@test "a run on another number of ranks goes on as it is from a line that needs as many" {
+    build_ranks
+    need_jq
+    local expected period=0.01
+    export MIXED_SLOW=1 MIXED_TALK=1
+    ranks 2 ./mixed 600 8 plain
+    expected=$(results)
+    STARPU_TIC_FAIL=job-line-renamed:4@0 lines_of 2 ./mixed 600 8 plain && return 1
+    STARPU_TIC_FAIL=task-end:950@0 lines_of 3 ./mixed 600 8 plain && return 1
+    [ "$(any_ranks)" = "there are messages outside of insertions and migration" ]
+    lines_of 3 ./mixed 600 8 plain
+    is_fine
+    grep -q 'continuing from recovery line' out
+    gives "$expected"
+}
+
 @test "mpi_cholesky goes on, on another number of ranks" {
     need_mpi
     need_jq

@@ -33,7 +33,7 @@ enum {
 static MPI_Comm comm = MPI_COMM_WORLD;
 static int rank, ranks, steps, tiles;
 static uint64_t **memory;
-static starpu_data_handle_t *handles;
+static starpu_data_handle_t *handles, pile;
 
 static bool slow; /* tasks take a while: MIXED_SLOW */
 
@@ -183,6 +183,17 @@ static void insert_by_chance(int step, unsigned *seed)
         starpu_mpi_cache_flush(comm, handles[from]);
     else if (dice < 63)
         starpu_task_wait_for_all();
+}
+
+/* What another number of ranks cannot do again: MIXED_TALK. */
+static void talk(starpu_data_handle_t got)
+{
+    starpu_mpi_req request;
+
+    starpu_mpi_isend(pile, &request, (rank + 1) % ranks, FIRST_TAG + rank, comm);
+    starpu_mpi_recv(got, (rank + ranks - 1) % ranks, FIRST_TAG + (rank + ranks - 1) % ranks, comm,
+                    MPI_STATUS_IGNORE);
+    starpu_mpi_wait(&request, MPI_STATUS_IGNORE);
 }
 
 static void print_tiles(void)
@@ -375,7 +386,6 @@ struct relay {
 
 /* StarPU-MPI calls callbacks on its own thread, and on workers. */
 static _Atomic int received, returned, sent, tagged;
-static starpu_data_handle_t pile;
 
 static void add(void *buffers[], void *arg)
 {
@@ -513,6 +523,8 @@ int main(int argc, char **argv)
     for (int step = 0; step < steps && plain; step++)
         if (argc > 4)
             insert_by_chance(step, &seed);
+        else if (getenv("MIXED_TALK") && step == steps * 3 / 4)
+            talk(arrived);
         else
             insert_plainly(step);
     for (int step = 0; step < steps && !plain; step++) {
