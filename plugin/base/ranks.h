@@ -21,16 +21,30 @@ enum tic_ranks_step {
     TIC_RANKS_UNKNOWN,   /* rank 0 is gone, and may have committed it; or there will be no more */
 };
 
+/* What main() does with data itself. */
+enum tic_ranks_use { TIC_RANKS_READS, TIC_RANKS_WRITES, TIC_RANKS_LEAVES };
+
+/* The line that a run begins from. */
+struct tic_ranks_choice {
+    uint64_t number;
+    char part[64];   /* of this rank; "": it has none to go on from */
+    char folder[32]; /* for its lines, in the directory of the job */
+    unsigned ranks;  /* of the line */
+    bool results;    /* those of tasks beyond the line may be used */
+    char why[128];   /* "", or why newer ones, or with -ERANGE all, need as many */
+};
+
 /* What the core calls. */
 struct tic_ranks {
     /* Before anything of the run: the newest job line in the directory of which all parts are good;
-     * all ranks come to the same. Its number, and the name of the rank's part: 1, or 2 where
-     * results of tasks beyond it are not to be used; 0: there is none; -ERANGE: it is of another
-     * number of ranks. */
-    int (*choose)(const char *directory, uint64_t *number, char part[64]);
+     * all ranks come to the same. 1; 0: there is none; -ERANGE: it is of another number of ranks;
+     * other -errno. */
+    int (*choose)(const char *directory, struct tic_ranks_choice *choice);
     /* Results of this rank's tasks may be used in a restart if those of all ranks may; or no more,
      * which is on the disk then. After choose; by threads that are apart. 0 or -errno. */
     int (*log)(bool logs);
+    /* main() is to use data itself, and has not yet. */
+    void (*come)(void *data, enum tic_ranks_use use);
     /* The checkpoint thread, in this order. */
     /* A line is due here: are all about to take one? Rank 0 asks them to; wanted: also for another
      * rank. */
@@ -52,9 +66,22 @@ struct tic_ranks {
     void (*remove)(void); /* the run has succeeded, and this rank's lines are gone */
 };
 
+/* What it asks of data and tasks, which another number of ranks may take over; immutable. */
+struct tic_ranks_tasks {
+    bool (*knows)(void *data); /* it is the program's, and protected */
+    /* Of main(): tasks that it has submitted. Of the checkpoint thread, at a line: is one done? */
+    uint64_t (*position)(void);
+    bool (*is_done)(uint64_t task);
+    /* What of this run only a rank with its history can do again, or NULL. Any thread. */
+    const char *(*bound)(void);
+    /* What it is, if any rank could have its value, and bytes. Else false. */
+    bool (*describe)(void *data, uint64_t *id, uint64_t *size);
+    uint64_t (*hash_input)(void *data); /* what main() has put there; 0: nothing */
+};
+
 /* What the library calls where the program communicates; immutable. */
 struct tic_ranks_messages {
-    bool (*knows)(void *data); /* it is the program's, and protected */
+    bool (*is_main)(void);
     /* Of main(). It begins an operation, of this data or NULL, which waits; and comes back from
      * that. detached: callbacks may do so, too. */
     void (*operate)(void *data, bool waits, bool detached);
@@ -103,6 +130,10 @@ struct tic_ranks_core {
     unsigned (*keep)(void);         /* so many of them */
     bool (*logs)(void);             /* results of tasks */
     int (*hash)(const char *path, uint64_t *size, uint64_t *hash); /* of a file; 0 or -errno */
+    /* A part of a line, in its folder, of this program: for part_value, malloc'ed, NULL: it has
+     * none. NULL: it cannot be read. */
+    void *(*open_part)(const char *folder, const char *name);
+    void *(*part_value)(void *part, uint64_t id, size_t *size);
     bool (*request)(void); /* a line is to be taken; false: none can be */
     void (*take)(void);    /* the same, and it is waited for */
     void (*wake)(void);    /* the step may be another one */
@@ -110,6 +141,7 @@ struct tic_ranks_core {
     void (*stop)(const char *why);                        /* a restart cannot go on */
     void (*start_again)(const char *why);                 /* the next start can */
     void (*give_up)(const char *why);                     /* the same by a thread of ours */
+    struct tic_ranks_tasks tasks;
     struct tic_ranks_messages messages;
 };
 

@@ -119,11 +119,17 @@ static bool is_recovered(const struct tic_history *history, const struct tic_lin
     }
 }
 
+static void note_actor(struct tic_history *history, const struct tic_line_entry *entry)
+{
+    history->acted |= entry->kind == TIC_HISTORY_BEGIN && entry->role != TIC_HISTORY_RESULT;
+}
+
 int tic_history_append(struct tic_history *history, const struct tic_line_entry *entry,
                        uint64_t epoch)
 {
     struct tic_line_entry begin = *entry;
 
+    note_actor(history, entry);
     if (is_recovered(history, entry) || (history->absent && entry->kind != TIC_HISTORY_BEGIN))
         return 0;
     if (history->absent) /* the operation is known of all */

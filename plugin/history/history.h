@@ -20,6 +20,7 @@ struct tic_history {
     struct tic_line_entry *actors; /* immutable: of these, the END of each actor, or, if there is
                                       none, a BEGIN; by role and actor */
     size_t actor_count;
+    bool acted;  /* others than main() have begun, who are not skipped; never unset */
     bool absent; /* immutable: the run began in a version without histories, and keeps of one only
                     who began: the entries are made */
     uint64_t returned, released; /* immutable: positions of the last recovered RETURN and RELEASE */

@@ -18,6 +18,7 @@
 #include "interpose/redux.h"
 #include "interpose/restore.h"
 #include "interpose/shape.h"
+#include "interpose/typed.h"
 #include "interpose/waits.h"
 #include "real/real.h"
 #include "session/lookup.h"
@@ -105,6 +106,48 @@ static bool is_main(void)
 static bool knows(void *data)
 {
     return tic_session_watches() && tic_handle_of(data);
+}
+
+static uint64_t position(void)
+{
+    return tic_session ? tic_session->graph.signature.position : 0;
+}
+
+static bool is_done(uint64_t task)
+{
+    return tic_doneset_contains(&tic_session->graph.done, task);
+}
+
+static const char *bound(void)
+{
+    const struct tic_session *session = tic_session;
+
+    return session->graph.history.acted
+               ? "there are callbacks, or tasks that write no data, which are not skipped"
+           : atomic_load(&session->spawned) > 0 ? "there are tasks that others than main() submit"
+                                                : NULL;
+}
+
+static bool describe(void *data, uint64_t *id, uint64_t *size)
+{
+    const struct tic_handle *handle = tic_session_watches() ? tic_handle_of(data) : NULL;
+
+    if (!handle)
+        return false;
+    *id = handle->id;
+    *size = handle->signed_size;
+    return handle->supported && !handle->packer && !handle->family && !handle->parent &&
+           !tic_handle_is_empty(handle) && !tic_handle_is_excluded(handle) &&
+           tic_real.starpu_data_get_sequential_consistency_flag(data);
+}
+
+static uint64_t hash_input(void *data)
+{
+    const struct tic_handle *handle = tic_handle_of(data);
+
+    return handle && handle->home_node >= 0 && handle->layout.base && !tic_data_holds_values(handle)
+               ? tic_typed_hash(&handle->layout)
+               : 0;
 }
 
 static bool is_callback(void)
@@ -456,7 +499,15 @@ WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ra
         .stop = stop,
         .start_again = start_again,
         .give_up = give_up,
-        .messages.knows = knows,
+        .open_part = tic_ranks_open_part,
+        .part_value = tic_ranks_part_value,
+        .tasks.knows = knows,
+        .messages.is_main = is_main,
+        .tasks.position = position,
+        .tasks.is_done = is_done,
+        .tasks.bound = bound,
+        .tasks.describe = describe,
+        .tasks.hash_input = hash_input,
         .messages.operate = operate,
         .messages.come_back = come_back,
         .messages.answer = answer,

@@ -6,6 +6,7 @@
 #include <starpu.h>
 #include <stdbool.h>
 
+#include "replay/replay.h"
 #include "session/context.h"
 
 /* Nothing, or the start is refused: what is not there yet for several ranks. */
@@ -43,5 +44,19 @@ static inline bool tic_ranks_is_caller(const void *caller)
 
     return __builtin_expect(ranks != NULL, 0) && ranks->is_caller(caller);
 }
+
+/* main() is to use data; also after the end of protection, as it may have still to come back. */
+static inline void tic_ranks_come(starpu_data_handle_t data, enum tic_ranks_use use)
+{
+    const struct tic_ranks *ranks = tic_ranks_here();
+
+    if (__builtin_expect(ranks != NULL, 0) && tic_session_is_owner() && tic_guard == 0 &&
+        !tic_replay_plays())
+        ranks->come(data, use);
+}
+
+/* struct tic_ranks_core has them. */
+void *tic_ranks_open_part(const char *folder, const char *name);
+void *tic_ranks_part_value(void *part, uint64_t id, size_t *size);
 
 #endif

@@ -52,6 +52,7 @@ static void end_reductions(starpu_data_handle_t data)
     bool ours = tic_session_is_watching() && tic_session_is_owner() && !tic_replay_plays();
     struct tic_handle *handle = ours ? tic_handle_of(data) : NULL;
 
+    tic_ranks_come(data, TIC_RANKS_LEAVES);
     if (handle)
         tic_redux_end(handle);
     else
@@ -105,6 +106,7 @@ WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
 
 WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
 {
+    tic_ranks_come(data, TIC_RANKS_LEAVES);
     if (tic_session_is_watching() && tic_session_is_owner() && tic_handle_of(data))
         tic_redux_drop(tic_handle_of(data));
     tic_wait_begin(false);
@@ -162,6 +164,7 @@ WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
 WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data_filter *filter)
 {
     tic_pages_open();
+    tic_ranks_come(data, TIC_RANKS_WRITES);
     fold(data);
     tic_main_comes(true);
     if (tic_session_is_watching())
@@ -201,6 +204,7 @@ WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
                                         starpu_data_handle_t *parts)
 {
     tic_pages_open();
+    tic_ranks_come(data, TIC_RANKS_WRITES);
     fold(data);
     tic_guard++;
     RESOLVED(starpu_data_partition_plan)(data, filter, parts);
@@ -417,6 +421,8 @@ static void note_valid(starpu_data_handle_t data)
     WRAPPER void name(starpu_data_handle_t data)                                                   \
     {                                                                                              \
         tic_pages_open();                                                                          \
+        if (!tic_ranks_is_caller(__builtin_return_address(0)))                                     \
+            tic_ranks_come(data, TIC_RANKS_WRITES);                                                \
         fold(data);                                                                                \
         if (queue_invalidation(data, play_##name) || !note_invalid(data))                          \
             return;                                                                                \
@@ -524,6 +530,7 @@ COPY(starpu_data_cpy_priority, priority,
     {                                                                                              \
         require_main_memory(node, #name);                                                          \
         bool reads = (mode & STARPU_R) != 0, writes = (mode & STARPU_W) != 0;                      \
+        tic_ranks_come(data, writes ? TIC_RANKS_WRITES : TIC_RANKS_READS);                         \
         fold(data);                                                                                \
         tic_wait_begin(true);                                                                      \
         bool record =                                                                              \
@@ -560,6 +567,7 @@ ACQUIRE(starpu_data_acquire_on_node, node,
         require_main_memory(node, #name);                                                          \
         bool watching = tic_session_is_watching();                                                 \
         tic_pages_open();                                                                          \
+        tic_ranks_come(data, mode &STARPU_W ? TIC_RANKS_WRITES : TIC_RANKS_READS);                 \
         fold(data);                                                                                \
         switch (watching ? tic_access_replay_try() : TIC_TRY_REALLY) {                             \
         case TIC_TRY_FAIL:                                                                         \
@@ -625,12 +633,13 @@ static void play_access(void *arg)
 WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
     TIC_ACQUIRE_JOBIDS_PARAMETERS
 {
-    bool is_message =
-        tic_ranks_takes_access(data, __builtin_return_address(0), &callback, &arg);
+    bool is_message = tic_ranks_takes_access(data, __builtin_return_address(0), &callback, &arg);
     bool ours = !is_message && tic_session_context() != TIC_CONTEXT_STARPU;
     struct tic_callback_wait *wait = NULL;
 
     tic_pages_open();
+    if (ours)
+        tic_ranks_come(data, mode & STARPU_W ? TIC_RANKS_WRITES : TIC_RANKS_READS);
     fold(data);
     if (ours)
         require_main_memory(node, "starpu_data_acquire_on_node_cb");

@@ -16,6 +16,7 @@ struct tic_channel {
     int peer;
     int64_t tag;
     uint64_t asked, count; /* by main(); begun or ended */
+    uint64_t cut;          /* count at the last cut */
     uint64_t expected;     /* receives: sent before the cuts */
     uint64_t before;       /* a restart: count at the recovered cut */
     uint64_t sent;         /* the same: of receives, what had been sent */
@@ -210,13 +211,24 @@ struct tic_channel_count *tic_channels_hold(unsigned long *count, bool *disorder
     all.holds = all.cuts = true;
     all.late = all.unsettled = 0;
     forget_late_locked();
-    for (unsigned i = 0; i < BUCKETS; i++) /* of a line that was dropped */
-        for (struct tic_channel *each = all.channels[i]; each; each = each->next)
-            each->expected = 0;
+    for (unsigned i = 0; i < BUCKETS; i++)
+        for (struct tic_channel *each = all.channels[i]; each; each = each->next) {
+            each->expected = 0; /* of a line that was dropped */
+            each->cut = each->count;
+        }
     struct tic_channel_count *counts = copy_locked(count);
     *disorder = all.disorder;
     pthread_mutex_unlock(&all.mutex);
     return counts;
+}
+
+bool tic_channels_was_received(int peer, int64_t tag, uint64_t number)
+{
+    pthread_mutex_lock(&all.mutex);
+    const struct tic_channel *channel = find_locked(false, peer, tag);
+    bool received = channel && number <= channel->cut;
+    pthread_mutex_unlock(&all.mutex);
+    return received;
 }
 
 static void note_open_locked(void)

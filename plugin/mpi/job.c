@@ -17,6 +17,7 @@
 #include "mpi/agree.h"
 #include "mpi/channels.h"
 #include "mpi/core.h"
+#include "mpi/labels.h"
 #include "mpi/line.h"
 #include "mpi/restart.h"
 #include "mpi/wire.h"
@@ -125,6 +126,11 @@ static const char *judge(void *arg, const struct tic_agree_answer *cuts,
     return why;
 }
 
+static unsigned generation(void)
+{
+    return tic_restart_found()->generation;
+}
+
 /* All but so many, the newest ones. */
 static void remove_lines(unsigned keep)
 {
@@ -136,24 +142,84 @@ static void remove_lines(unsigned keep)
     free(numbers);
 }
 
+/* A folder of ours, and of another generation. */
+static bool is_other(const char *name, unsigned own)
+{
+    unsigned rank, other = 0;
+    int end = 0;
+
+    if (sscanf(name, "p%u%n.%u%n", &rank, &end, &other, &end) < 1)
+        return false;
+    return name[end] == '\0' && other != own;
+}
+
+static void remove_folder(const char *directory, const char *name)
+{
+    char path[PATH_MAX];
+    struct dirent *entry;
+
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    DIR *stream = opendir(path);
+    while (stream && (entry = readdir(stream)))
+        unlinkat(dirfd(stream), entry->d_name, 0);
+    if (stream)
+        closedir(stream);
+    rmdir(path);
+}
+
+/* Of restarts on another number of ranks before, when no line is of them any more. */
+static void remove_generations(void)
+{
+    unsigned long count;
+    uint64_t *numbers = tic_job_line_list(job.directory, &count);
+    bool others = false;
+    struct dirent *entry;
+
+    for (unsigned long i = 0; i < count; i++) {
+        struct tic_job_line line;
+        others |= tic_job_line_read(job.directory, numbers[i], &line) == 0 &&
+                  line.generation != generation();
+        tic_job_line_clear(&line);
+    }
+    free(numbers);
+    DIR *stream = others ? NULL : opendir(job.directory);
+    while (stream && (entry = readdir(stream)))
+        if (is_other(entry->d_name, generation()))
+            remove_folder(job.directory, entry->d_name);
+    if (stream)
+        closedir(stream);
+}
+
 static void pass_written(void)
 {
     tic_mpi_core->pass(TIC_FAIL_JOB_LINE_WRITTEN);
+}
+
+/* A part, and in the next line why it needs as many ranks. */
+static bool scan_letter(struct tic_job_part *part, const char *text)
+{
+    const char *why = strchr(text, '\n');
+
+    snprintf(part->why, sizeof(part->why), "%s", why ? why + 1 : "");
+    return tic_job_part_scan(part, text);
 }
 
 static int commit(void *arg, uint64_t number, const struct tic_agree_answer *cuts,
                   const struct tic_agree_answer *parts)
 {
     const unsigned ranks = tic_mpi_core->count;
-    struct tic_job_line line = {number, job.in_transit, ranks, calloc(ranks, sizeof(*line.parts))};
+    struct tic_job_line line = {
+        number, job.in_transit, ranks, calloc(ranks, sizeof(*line.parts)), generation(), ""};
     bool fine = line.parts != NULL;
 
     (void)arg;
     for (unsigned i = 0; i < ranks && fine; i++) {
-        fine = tic_job_part_scan(&line.parts[i], parts[i].bytes);
+        fine = scan_letter(&line.parts[i], parts[i].bytes);
         line.parts[i].counts = cuts[i].bytes;
         line.parts[i].count = cuts[i].size / sizeof(*line.parts[i].counts);
     }
+    if (fine)
+        tic_tables_read(job.directory, &line, NULL, line.why);
     int status = fine ? tic_job_line_write(job.directory, &line, pass_written) : -ENOMEM;
     free(line.parts);
     if (status) {
@@ -163,12 +229,14 @@ static int commit(void *arg, uint64_t number, const struct tic_agree_answer *cut
     }
     tic_mpi_core->pass(TIC_FAIL_JOB_LINE_RENAMED);
     remove_lines(tic_mpi_core->keep()); /* before their parts go */
+    remove_generations();
     const struct tic_hold_statistics holds = tic_channels_statistics();
     tic_mpi_core->log(TIC_LOG_DETAIL,
                       "job line %" PRIu64 ": %u ranks, %" PRIu64
                       " messages in transit, 0 orphans; rank 0 has held %" PRIu64
-                      " sends so far, %.1f ms at most",
-                      number, ranks, job.in_transit, holds.held, holds.longest * 1e3);
+                      " sends so far, %.1f ms at most; any number of ranks: %s",
+                      number, ranks, job.in_transit, holds.held, holds.longest * 1e3,
+                      line.why[0] ? line.why : "yes");
     return 0;
 }
 
@@ -187,9 +255,11 @@ static void prepare(void *arg, uint64_t line)
 {
     (void)arg;
     (void)line;
-    if (job.awaits || tic_mpi_core->request())
+    bool ahead = tic_labels_are_ahead();
+    if (!ahead && (job.awaits || tic_mpi_core->request()))
         return;
-    tic_member_fail(&job.member, "it takes no line now");
+    tic_member_fail(&job.member,
+                    ahead ? "what ranks had done is coming back" : "it takes no line now");
     tic_member_end(&job.member);
 }
 
@@ -359,19 +429,26 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Late messages go with their part. */
-static void sweep_late(void)
+/* What lies beside a part goes with it. */
+static void sweep_beside(int directory, const char *name)
 {
-    const size_t prefix = strlen("late-");
+    const char *part = strncmp(name, "late-", 5) == 0    ? name + 5
+                       : strncmp(name, "ranks-", 6) == 0 ? name + 6
+                                                         : NULL;
+
+    if (part && faccessat(directory, part, F_OK, 0) != 0)
+        unlinkat(directory, name, 0);
+}
+
+static void sweep(void)
+{
     char path[PATH_MAX];
     struct dirent *entry;
 
-    tic_job_folder(job.directory, tic_mpi_core->rank, path);
+    tic_job_folder(job.directory, generation(), tic_mpi_core->rank, path);
     DIR *stream = opendir(path);
     while (stream && (entry = readdir(stream)))
-        if (strncmp(entry->d_name, "late-", prefix) == 0 &&
-            faccessat(dirfd(stream), entry->d_name + prefix, F_OK, 0) != 0)
-            unlinkat(dirfd(stream), entry->d_name, 0);
+        sweep_beside(dirfd(stream), entry->d_name);
     if (stream)
         closedir(stream);
 }
@@ -413,7 +490,7 @@ int tic_job_open(void)
     job.waits = malloc((ranks + 3) * sizeof(*job.waits));
     if (!job.waits)
         return -ENOMEM;
-    sweep_late(); /* of a run before */
+    sweep(); /* of a run before */
     tic_member_init(&job.member, &member_ops, NULL);
     return is_leader() ? make_leader(ranks) : 0;
 }
@@ -470,6 +547,7 @@ enum tic_ranks_step tic_job_step(void)
 void tic_job_cut(void)
 {
     job.counts = tic_channels_hold(&job.count, &job.disorder);
+    tic_labels_cut();
 }
 
 /* That nothing is held for ever is the machine's, once it knows of the cut. */
@@ -494,7 +572,7 @@ void tic_job_tell_cut(void)
 
 bool tic_job_has_late(void)
 {
-    return tic_channels_late() > 0;
+    return tic_channels_late() > 0 || tic_labels_wait();
 }
 
 /* Beside the part, and before it is told of. */
@@ -506,7 +584,7 @@ static bool write_late(struct tic_job_part *part)
     bool fine = true;
 
     if (count > 0) {
-        tic_late_path(job.directory, tic_mpi_core->rank, part->name, path);
+        tic_job_beside(job.directory, generation(), tic_mpi_core->rank, "late", part->name, path);
         fine = tic_late_write(path, late, count) == 0 &&
                tic_mpi_core->hash(path, &part->late_size, &part->late_hash) == 0;
     }
@@ -516,19 +594,30 @@ static bool write_late(struct tic_job_part *part)
     return fine;
 }
 
+static bool write_table(struct tic_job_part *part)
+{
+    char path[PATH_MAX];
+
+    tic_job_beside(job.directory, generation(), tic_mpi_core->rank, "ranks", part->name, path);
+    int status = tic_labels_write(path, part->why);
+    return status == 0 ||
+           (status == 1 && tic_mpi_core->hash(path, &part->ranks_size, &part->ranks_hash) == 0);
+}
+
 void tic_job_part(const char *name, uint64_t size, uint64_t hash)
 {
     struct tic_job_part part = {.size = size, .hash = hash};
-    char text[256];
+    char text[256 + TIC_REASON];
 
     snprintf(part.name, sizeof(part.name), "%s", name);
-    bool fine = write_late(&part);
-    int length = tic_job_part_print(&part, text, sizeof(text)) + 1;
+    bool fine = write_late(&part) && write_table(&part);
+    int length = tic_job_part_print(&part, text, sizeof(text));
+    length += snprintf(text + length, sizeof(text) - (size_t)length, "\n%s", part.why) + 1;
     pthread_mutex_lock(&job.mutex);
     if (fine)
         tic_member_part(&job.member, text, (size_t)length);
     else
-        tic_member_fail(&job.member, "late messages cannot be written");
+        tic_member_fail(&job.member, "what lies beside its part cannot be written");
     pthread_mutex_unlock(&job.mutex);
 }
 
@@ -541,7 +630,7 @@ void tic_job_end(const char *why)
     job.taken = false;
     pthread_mutex_unlock(&job.mutex);
     wake();
-    sweep_late();
+    sweep();
 }
 
 void tic_job_remove(void)
@@ -550,7 +639,7 @@ void tic_job_remove(void)
 
     if (!job.directory)
         return;
-    sweep_late();
+    sweep();
     snprintf(name, sizeof(name), "%s/meeting", job.directory);
     if (is_leader()) {
         pthread_mutex_lock(&job.mutex);
@@ -559,9 +648,10 @@ void tic_job_remove(void)
         tic_job_line_remove(job.directory, 0);
         pthread_mutex_unlock(&job.mutex);
         unlink(name);
+        remove_generations();
     }
     tic_restart_log(false);
-    tic_job_folder(job.directory, tic_mpi_core->rank, name);
+    tic_job_folder(job.directory, generation(), tic_mpi_core->rank, name);
     rmdir(name);
     rmdir(job.directory); /* the last one */
 }

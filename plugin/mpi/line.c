@@ -19,14 +19,19 @@ static const char prefix[] = "job-line-", heading[] = "starpu-tic job line 1\n";
 
 int tic_job_part_print(const struct tic_job_part *part, char *text, size_t size)
 {
-    return snprintf(text, size, "%s %" PRIu64 " %016" PRIx64 " %" PRIu64 " %016" PRIx64, part->name,
-                    part->size, part->hash, part->late_size, part->late_hash);
+    return snprintf(text, size,
+                    "%s %" PRIu64 " %016" PRIx64 " %" PRIu64 " %016" PRIx64 " %" PRIu64
+                    " %016" PRIx64,
+                    part->name, part->size, part->hash, part->late_size, part->late_hash,
+                    part->ranks_size, part->ranks_hash);
 }
 
 bool tic_job_part_scan(struct tic_job_part *part, const char *text)
 {
-    return sscanf(text, "%63s %" SCNu64 " %" SCNx64 " %" SCNu64 " %" SCNx64, part->name,
-                  &part->size, &part->hash, &part->late_size, &part->late_hash) == 5;
+    part->ranks_size = part->ranks_hash = 0; /* lines of before lack them */
+    return sscanf(text, "%63s %" SCNu64 " %" SCNx64 " %" SCNu64 " %" SCNx64 " %" SCNu64 " %" SCNx64,
+                  part->name, &part->size, &part->hash, &part->late_size, &part->late_hash,
+                  &part->ranks_size, &part->ranks_hash) >= 5;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -50,8 +55,10 @@ static bool is_forced(FILE *file)
 
 static bool print(FILE *file, const struct tic_job_line *line)
 {
-    fprintf(file, "%snumber %" PRIu64 "\nin-transit %" PRIu64 "\nranks %u\n", heading, line->number,
-            line->in_transit, line->ranks);
+    fprintf(file,
+            "%snumber %" PRIu64 "\nin-transit %" PRIu64 "\nranks %u\ngeneration %u\nany-ranks %s\n",
+            heading, line->number, line->in_transit, line->ranks, line->generation,
+            line->why[0] ? line->why : "yes");
     for (unsigned i = 0; i < line->ranks; i++)
         print_part(file, i, &line->parts[i]);
     fprintf(file, "end\n");
@@ -131,6 +138,15 @@ static bool read_part(FILE *file, unsigned rank, struct tic_job_part *part)
     return fine;
 }
 
+/* Lines of before lack it. */
+static void read_any(FILE *file, struct tic_job_line *line)
+{
+    if (fscanf(file, "generation %u\nany-ranks %127[^\n]\n", &line->generation, line->why) != 2)
+        strcpy(line->why, "an earlier version has written it");
+    else if (strcmp(line->why, "yes") == 0)
+        line->why[0] = '\0';
+}
+
 static bool read_all(FILE *file, struct tic_job_line *line)
 {
     char first[64], end[8] = "";
@@ -140,6 +156,7 @@ static bool read_all(FILE *file, struct tic_job_line *line)
                &line->in_transit, &line->ranks) != 3 ||
         line->ranks > INT_MAX)
         return false;
+    read_any(file, line);
     line->parts = calloc(line->ranks + 1, sizeof(*line->parts));
     bool fine = line->parts != NULL;
     for (unsigned i = 0; fine && i < line->ranks; i++)
@@ -208,15 +225,36 @@ struct late_header {
     uint64_t number, size;
 };
 
-/* path: PATH_MAX bytes. */
-void tic_job_folder(const char *directory, unsigned rank, char *path)
+void tic_job_folder(const char *directory, unsigned generation, unsigned rank, char *path)
 {
-    snprintf(path, PATH_MAX, "%s/p%u", directory, rank);
+    if (generation > 0)
+        snprintf(path, PATH_MAX, "%s/p%u.%u", directory, rank, generation);
+    else
+        snprintf(path, PATH_MAX, "%s/p%u", directory, rank);
 }
 
-void tic_late_path(const char *directory, unsigned rank, const char *part, char *path)
+unsigned tic_job_newest_generation(const char *directory)
 {
-    snprintf(path, PATH_MAX, "%s/p%u/late-%s", directory, rank, part);
+    unsigned newest = 0, generation;
+    DIR *stream = opendir(directory);
+    struct dirent *entry;
+
+    while (stream && (entry = readdir(stream)))
+        if (sscanf(entry->d_name, "p0.%u", &generation) == 1 && generation > newest)
+            newest = generation;
+    if (stream)
+        closedir(stream);
+    return newest;
+}
+
+void tic_job_beside(const char *directory, unsigned generation, unsigned rank, const char *what,
+                    const char *part, char *path)
+{
+    char folder[PATH_MAX];
+
+    tic_job_folder(directory, generation, rank, folder);
+    if (snprintf(path, PATH_MAX, "%s/%s%s%s", folder, what, what[0] ? "-" : "", part) >= PATH_MAX)
+        path[0] = '\0';
 }
 
 int tic_late_write(const char *path, const struct tic_late *late, unsigned long count)
@@ -285,11 +323,14 @@ int tic_job_line_find_bad(const char *directory, const struct tic_job_line *line
 
     for (unsigned i = 0; i < line->ranks; i++) {
         const struct tic_job_part *part = &line->parts[i];
-        snprintf(path, sizeof(path), "%s/p%u/%s", directory, i, part->name);
+        tic_job_beside(directory, line->generation, i, "", part->name, path);
         if (!is_good(path, part->size, part->hash, hash))
             return (int)i;
-        tic_late_path(directory, i, part->name, path);
+        tic_job_beside(directory, line->generation, i, "late", part->name, path);
         if (part->late_size > 0 && !is_good(path, part->late_size, part->late_hash, hash))
+            return (int)i;
+        tic_job_beside(directory, line->generation, i, "ranks", part->name, path);
+        if (part->ranks_size > 0 && !is_good(path, part->ranks_size, part->ranks_hash, hash))
             return (int)i;
     }
     return -1;

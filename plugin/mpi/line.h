@@ -6,6 +6,8 @@
 
 #include "mpi/channels.h"
 
+enum { TIC_REASON = 128 };
+
 /* What a rank says of its part, in its folder p<rank>. */
 struct tic_job_part {
     char name[64]; /* of the recovery line */
@@ -13,12 +15,16 @@ struct tic_job_part {
     uint64_t late_size, late_hash; /* of the file late-<name>; 0: none */
     struct tic_channel_count *counts;
     unsigned long count;
+    uint64_t ranks_size, ranks_hash; /* as of late messages, of ranks-<name>: table.h */
+    char why[TIC_REASON];            /* in no file: why the rank needs the line's number of ranks */
 };
 
 struct tic_job_line {
     uint64_t number, in_transit;
     unsigned ranks;
     struct tic_job_part *parts;
+    unsigned generation;  /* restarts on another number of ranks before */
+    char why[TIC_REASON]; /* why a restart needs as many; "": it does not */
 };
 
 /* A part without counts as a text of a letter, and back. */
@@ -40,9 +46,12 @@ void tic_job_line_remove(const char *directory, uint64_t number);
 uint64_t *tic_job_line_list(const char *directory, unsigned long *count);
 
 /* Of a rank, in the directory of the job; path has PATH_MAX bytes. */
-void tic_job_folder(const char *directory, unsigned rank, char *path);
-/* The file beside a part. */
-void tic_late_path(const char *directory, unsigned rank, const char *part, char *path);
+void tic_job_folder(const char *directory, unsigned generation, unsigned rank, char *path);
+/* The largest that has a folder. */
+unsigned tic_job_newest_generation(const char *directory);
+/* A file beside a part: what is "late", or "ranks". */
+void tic_job_beside(const char *directory, unsigned generation, unsigned rank, const char *what,
+                    const char *part, char *path);
 /* 0 or -errno. */
 int tic_late_write(const char *path, const struct tic_late *late, unsigned long count);
 int tic_late_read(const char *path, struct tic_late **late, unsigned long *count);

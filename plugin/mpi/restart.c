@@ -12,6 +12,7 @@
 
 #include "mpi/core.h"
 #include "mpi/line.h"
+#include "mpi/sources.h"
 
 /* Immutable once main() runs. */
 static struct {
@@ -54,18 +55,33 @@ static int take_counts(const struct tic_job_line *line)
     return fine ? 0 : -ENOMEM;
 }
 
-static int take(const char *directory, const struct tic_job_line *line, char part[64])
+static int continue_table(const char *directory, const struct tic_job_line *line)
+{
+    const struct tic_job_part *own = &line->parts[tic_mpi_core->rank];
+    struct tic_table table = {.end = 0};
+    char path[PATH_MAX];
+
+    tic_job_beside(directory, line->generation, tic_mpi_core->rank, "ranks", own->name, path);
+    int status = own->ranks_size > 0 ? tic_table_read(path, &table) : 0;
+    if (status == 0 && table.end > 0)
+        status = tic_sources_continue(&table);
+    tic_table_clear(&table);
+    return status;
+}
+
+static int take(const char *directory, const struct tic_job_line *line,
+                struct tic_ranks_choice *choice)
 {
     const struct tic_job_part *own = &line->parts[tic_mpi_core->rank];
     char path[PATH_MAX];
     int status = take_counts(line);
 
-    tic_late_path(directory, tic_mpi_core->rank, own->name, path);
+    tic_job_beside(directory, line->generation, tic_mpi_core->rank, "late", own->name, path);
     if (status == 0 && own->late_size > 0)
         status = tic_late_read(path, &restart.late, &restart.late_count);
-    strcpy(part, own->name);
-    strcpy(restart.found.part, own->name);
-    restart.found.number = line->number;
+    status = status ? status : continue_table(directory, line);
+    strcpy(choice->part, own->name);
+    restart.found.generation = line->generation;
     return status ? status : 1;
 }
 
@@ -120,27 +136,59 @@ static bool may_use_results(void)
 
 /* ---- the line -------------------------------------------------------------------------------- */
 
-int tic_restart_choose(const char *directory, uint64_t *number, char part[64])
+/* What was done is left out, and its results come back from all parts: sources.c. */
+static int take_others(const char *directory, const struct tic_job_line *line,
+                       struct tic_ranks_choice *choice)
 {
-    unsigned long count;
-    uint64_t *numbers = tic_job_line_list(directory, &count);
+    struct tic_table *tables;
+    char why[TIC_REASON];
 
-    restart.directory = strdup(directory);
-    int status = numbers && restart.directory ? 0 : -ENOMEM;
-    restart.found.newest = count > 0 ? numbers[0] : 0;
+    snprintf(why, sizeof(why), "%s", line->why);
+    if (why[0] || !tic_tables_read(directory, line, &tables, why)) {
+        if (!choice->why[0])
+            memcpy(choice->why, why, sizeof(why));
+        return 0;
+    }
+    int status = tic_sources_open(directory, line, tables);
+    restart.found.generation = line->generation + 1;
+    return status ? status : 1;
+}
+
+static int take_newest(const char *directory, const uint64_t *numbers, unsigned long count,
+                       struct tic_ranks_choice *choice)
+{
+    int status = 0;
+
     for (unsigned long i = 0; i < count && status == 0; i++) {
         struct tic_job_line line;
         if (tic_job_line_read(directory, numbers[i], &line) != 0)
             continue;
-        if (line.ranks != tic_mpi_core->count)
-            status = -ERANGE;
-        else if (are_parts_good(directory, &line))
-            status = take(directory, &line, part);
+        bool as_many = line.ranks == tic_mpi_core->count;
+        choice->ranks = line.ranks;
+        if (are_parts_good(directory, &line))
+            status = (as_many ? take : take_others)(directory, &line, choice);
+        choice->number = status == 1 ? line.number : 0;
         tic_job_line_clear(&line);
     }
+    return status == 0 && choice->why[0] ? -ERANGE : status;
+}
+
+int tic_restart_choose(const char *directory, struct tic_ranks_choice *choice)
+{
+    unsigned long count;
+    uint64_t *numbers = tic_job_line_list(directory, &count);
+    char path[PATH_MAX];
+
+    restart.directory = strdup(directory);
+    restart.found.newest = count > 0 ? numbers[0] : 0;
+    int status =
+        numbers && restart.directory ? take_newest(directory, numbers, count, choice) : -ENOMEM;
     free(numbers);
-    *number = restart.found.number;
-    return status == 1 && !may_use_results() ? 2 : status;
+    restart.found.number = choice->number;
+    choice->results = status == 1 && choice->ranks == tic_mpi_core->count && may_use_results();
+    tic_job_folder("", restart.found.generation, tic_mpi_core->rank, path);
+    memcpy(choice->folder, path + 1, sizeof(choice->folder) - 1);
+    return status;
 }
 
 const struct tic_late *tic_restart_find_late(int peer, int64_t tag, uint64_t number)

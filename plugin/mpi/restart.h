@@ -4,16 +4,17 @@
 #ifndef TIC_MPI_RESTART_H
 #define TIC_MPI_RESTART_H
 
+#include "base/ranks.h"
 #include "mpi/channels.h"
 
 struct tic_restart {
-    uint64_t newest; /* number of a job line that is there; 0: none is */
-    uint64_t number; /* of the one that the run begins from; 0: from none */
-    char part[64];   /* this rank's */
+    uint64_t number;     /* of the line; 0: it begins from none */
+    uint64_t newest;     /* number of a job line that is there; 0: none is */
+    unsigned generation; /* of the lines of this run */
 };
 
 /* As struct tic_ranks has it. */
-int tic_restart_choose(const char *directory, uint64_t *number, char part[64]);
+int tic_restart_choose(const char *directory, struct tic_ranks_choice *choice);
 const struct tic_restart *tic_restart_found(void);
 int tic_restart_log(bool logs);
 /* Do all ranks log results, and has none of them withdrawn its own? */

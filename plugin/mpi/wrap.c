@@ -14,7 +14,9 @@
 #include "mpi/comms.h"
 #include "mpi/core.h"
 #include "mpi/job.h"
+#include "mpi/labels.h"
 #include "mpi/restart.h"
+#include "mpi/sources.h"
 
 #define WRAPPER __attribute__((visibility("default")))
 #define LOCAL __attribute__((tls_model("initial-exec")))
@@ -84,7 +86,7 @@ static bool takes_access(void *data, const void *caller, void (**callback)(void 
     struct tic_message *message = asked;
 
     if (!message || message->data != data) {
-        if (is_caller(caller) && tic_mpi_core->messages.knows(data))
+        if (is_caller(caller) && tic_mpi_core->tasks.knows(data))
             tic_mpi_core->give_up("StarPU-MPI communicates by a call that is not known");
         return is_caller(caller);
     }
@@ -268,6 +270,8 @@ static bool ask(const char *name, struct call *call, bool sends)
     call->message = tic_channels_add(sends, call->other, call->name, call->data);
     if (!call->message)
         tic_mpi_core->unprotect(name, "out of memory");
+    else
+        tic_labels_note_message(call->data, sends, call->other, call->name, call->message->number);
     return call->message;
 }
 
@@ -417,6 +421,46 @@ WRAPPER int starpu_mpi_barrier(void *comm)
     return result;
 }
 
+/* ---- data with tags ---------------------------------------------------------------------------
+ */
+
+void starpu_mpi_data_register_comm(void *data, int64_t tag, int rank, void *comm);
+WRAPPER void starpu_mpi_data_register_comm(void *data, int64_t tag, int rank, void *comm)
+{
+    TIC_NEXT(starpu_mpi_data_register_comm);
+    real(data, tag, rank, comm);
+    uint64_t name = 0;
+    int known = 0;
+    if (!tic_mpi_core)
+        return;
+    if (tag != -1)
+        tic_labels_register(data, tag);
+    if (rank == -1)
+        return;
+    tic_labels_note_rank(data);
+    if (!tic_comms_find(comm, &known, &name) || name != 0)
+        tic_labels_refuse("data is of another communicator than that of all ranks");
+}
+
+void starpu_mpi_data_set_rank_comm(void *data, int rank, void *comm);
+
+static void set_rank(void *data, int rank, void *comm)
+{
+    TIC_MPI(starpu_mpi_data_set_rank_comm, data, rank, comm);
+}
+
+void starpu_mpi_data_migrate(void *comm, void *data, int rank);
+WRAPPER void starpu_mpi_data_migrate(void *comm, void *data, int rank)
+{
+    TIC_NEXT(starpu_mpi_data_migrate);
+    if (!tic_mpi_core || tic_labels_move(data))
+        real(comm, data, rank);
+    else
+        set_rank(data, rank, comm);
+    if (tic_mpi_core)
+        tic_labels_moved(data);
+}
+
 /* ---- reductions ------------------------------------------------------------------------------ */
 
 int starpu_mpi_data_get_rank(void *data);
@@ -520,7 +564,9 @@ static void meet(void)
 {
     bool fits = (unsigned)TIC_MPI(starpu_mpi_world_rank) == tic_mpi_core->rank &&
                 (unsigned)TIC_MPI(starpu_mpi_world_size) == tic_mpi_core->count;
-    if (!fits)
+    if (!fits && tic_sources_end() > 0)
+        tic_mpi_core->stop("the launcher does not tell how many ranks there are");
+    else if (!fits)
         tic_mpi_core->unprotect("starpu_mpi_init", "the rank is not the one that the launcher "
                                                    "told by its variables");
     int status = fits ? tic_job_open() : -EINVAL;
@@ -560,10 +606,19 @@ WRAPPER void _starpu_mpi_do_initialize(void *arguments)
     real(arguments);
 }
 
+int starpu_mpi_shutdown(void);
+WRAPPER int starpu_mpi_shutdown(void)
+{
+    TIC_NEXT(starpu_mpi_shutdown);
+    if (tic_mpi_core && tic_labels_are_short())
+        tic_mpi_core->stop("main() enters fewer insertions than on another number of ranks");
+    return real();
+}
+
 static const struct tic_ranks library = {
-    tic_restart_choose, tic_restart_log,  tic_job_begin,    tic_job_ready,  tic_job_step,
-    tic_job_cut,        tic_job_tell_cut, tic_job_has_late, tic_job_part,   tic_job_end,
-    takes_access,       takes_release,    is_caller,        tic_job_remove,
+    tic_restart_choose, tic_restart_log, tic_labels_come,  tic_job_begin,    tic_job_ready,
+    tic_job_step,       tic_job_cut,     tic_job_tell_cut, tic_job_has_late, tic_job_part,
+    tic_job_end,        takes_access,    takes_release,    is_caller,        tic_job_remove,
 };
 
 __attribute__((constructor)) static void attach(void)

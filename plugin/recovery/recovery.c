@@ -314,6 +314,14 @@ static void check_run(const struct tic_snapshot *snapshot, const char *path,
     check_files(path, line);
 }
 
+void tic_recovery_check_run(const struct tic_snapshot *snapshot, const char *path,
+                            const struct tic_line *line)
+{
+    check_run(snapshot, path, line, false);
+    if (tic_convert_is_other(line))
+        refuse_changed(path, "it was on a machine of another kind");
+}
+
 /* ---- loading -------------------------------------------------------------------------------- */
 
 /* Values, and what was adopted by the history, are written anew. */

@@ -14,6 +14,10 @@
 int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool create, bool sync,
                       const struct tic_h5_ops *h5);
 
+/* Is the line of this program, started so, here? Else the start is stopped, with its reason. */
+void tic_recovery_check_run(const struct tic_snapshot *snapshot, const char *path,
+                            const struct tic_line *line);
+
 /* The restart from `path` reads this file, and the recorded run did not: stops it. */
 void tic_recovery_stop_other_file(const char *path, const char *name,
                                   enum tic_files_verdict verdict);

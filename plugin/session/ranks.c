@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "session/ranks.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,14 +62,36 @@ static bool are_wanted(void)
     return wanted && strcmp(wanted, "try") == 0 && (!protocol || strcmp(protocol, "off") != 0);
 }
 
+/* One rank is a process as any other, unless it goes on from lines of several. */
+static bool has_job_lines(void)
+{
+    const char *path = getenv(TIC_SETTING_PREFIX "DIR");
+    DIR *stream = path ? opendir(path) : NULL;
+    bool has = false;
+
+    for (struct dirent *entry; stream && !has && (entry = readdir(stream));)
+        has = strncmp(entry->d_name, "job-line-", 9) == 0;
+    if (stream)
+        closedir(stream);
+    return has;
+}
+
+static void take(const struct tic_ranks *library, unsigned rank, unsigned count)
+{
+    here.count = count;
+    here.rank = rank;
+    here.library = library;
+    tic_log_set_rank(rank);
+}
+
 bool tic_ranks_take(const struct tic_ranks *library)
 {
+    if (!are_wanted())
+        return false;
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]) && !here.library; i++)
-        if (are_wanted() && read_number(variables[i].count) > 1 && getenv(variables[i].rank)) {
-            here.count = read_number(variables[i].count);
-            here.rank = read_number(variables[i].rank);
-            here.library = library;
-            tic_log_set_rank(here.rank);
-        }
+        if (read_number(variables[i].count) > 1 && getenv(variables[i].rank))
+            take(library, read_number(variables[i].rank), read_number(variables[i].count));
+    if (!here.library && tic_ranks_launched() == 1 && has_job_lines())
+        take(library, 0, 1);
     return here.library != NULL;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "mpi/line.h"
 #include "tools/arguments.h"
 
 #include <dirent.h>
@@ -121,7 +122,7 @@ bool tic_arguments_is_run(const char *path)
     bool is_run = false;
 
     while (directory && !is_run && (entry = readdir(directory)))
-        is_run = strncmp(entry->d_name, "p0-", 3) == 0 || strncmp(entry->d_name, "p0.", 3) == 0;
+        is_run = strncmp(entry->d_name, "p0-", 3) == 0 || strncmp(entry->d_name, "p0.l", 4) == 0;
     if (directory)
         closedir(directory);
     return is_run;
@@ -132,7 +133,7 @@ bool tic_arguments_is_job(const char *path)
     char first[PATH_MAX];
     struct stat info;
 
-    snprintf(first, sizeof(first), "%s/p0", path);
+    tic_job_folder(path, tic_job_newest_generation(path), 0, first);
     return stat(first, &info) == 0 && S_ISDIR(info.st_mode);
 }
 

@@ -36,7 +36,7 @@ static void read_parts(const char *directory, struct tic_jobs_line *job)
     for (unsigned i = 0; i < job->line.ranks && job->status == 0; i++) {
         struct tic_line line = {0};
         char path[PATH_MAX];
-        tic_job_folder(directory, i, path);
+        tic_job_folder(directory, job->line.generation, i, path);
         int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         job->status =
             fd < 0 ? -errno
@@ -113,19 +113,20 @@ static double age_of(const struct tic_jobs_line *job)
 static json_t *line_json(const struct tic_jobs_line *job, const char *state)
 {
     json_t *parts = json_array();
-    char name[128];
+    char path[PATH_MAX];
 
     for (unsigned i = 0; i < job->line.ranks; i++) {
-        snprintf(name, sizeof(name), "p%u/%s", i, job->line.parts[i].name);
-        json_array_append_new(parts, json_string(name));
+        tic_job_beside("", job->line.generation, i, "", job->line.parts[i].name, path);
+        json_array_append_new(parts, json_string(path + 1));
     }
-    return json_pack("{s:I, s:b, s:s, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:o}", "number",
-                     (json_int_t)job->line.number, "good", job->status == 0, "state", state,
-                     "ranks", (json_int_t)job->line.ranks, "created", job->created, "age",
-                     age_of(job), "tasks_done", (json_int_t)job->tasks_done, "tasks_submitted",
-                     (json_int_t)job->tasks_submitted, "handles", (json_int_t)job->handles, "bytes",
-                     (json_int_t)job->bytes, "in_transit", (json_int_t)job->line.in_transit,
-                     "parts", parts);
+    return json_pack("{s:I, s:b, s:s, s:I, s:b, s:s, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:o}",
+                     "number", (json_int_t)job->line.number, "good", job->status == 0, "state",
+                     state, "ranks", (json_int_t)job->line.ranks, "any_ranks",
+                     job->line.why[0] == '\0', "why_as_many", job->line.why, "created",
+                     job->created, "age", age_of(job), "tasks_done", (json_int_t)job->tasks_done,
+                     "tasks_submitted", (json_int_t)job->tasks_submitted, "handles",
+                     (json_int_t)job->handles, "bytes", (json_int_t)job->bytes, "in_transit",
+                     (json_int_t)job->line.in_transit, "parts", parts);
 }
 
 static void print_line(const struct tic_jobs_line *job, const char *state)
@@ -140,8 +141,8 @@ static void print_line(const struct tic_jobs_line *job, const char *state)
     tic_scale_count(done, job->tasks_done);
     tic_scale_count(data, job->handles);
     tic_scale_bytes(bytes, (double)job->bytes);
-    printf("%8" PRIu64 "  %12s  %5u  %14s  %10s  %10s\n", job->line.number, age, job->line.ranks,
-           done, data, bytes);
+    printf("%8" PRIu64 "  %12s  %5u  %14s  %10s  %10s  %s\n", job->line.number, age,
+           job->line.ranks, done, data, bytes, job->line.why[0] ? job->line.why : "yes");
 }
 
 int tic_jobs_tell(struct tic_jobs *jobs, const char *directory, bool as_json)
@@ -151,8 +152,8 @@ int tic_jobs_tell(struct tic_jobs *jobs, const char *directory, bool as_json)
     char state[128];
 
     if (!as_json && jobs->count > 0)
-        printf("%8s  %12s  %5s  %14s  %10s  %10s\n", "job line", "age", "ranks", "tasks done",
-               "data", "size");
+        printf("%8s  %12s  %5s  %14s  %10s  %10s  %s\n", "job line", "age", "ranks", "tasks done",
+               "data", "size", "any number of ranks");
     for (unsigned long i = 0; i < jobs->count; i++) {
         const struct tic_jobs_line *job = &jobs->lines[i];
         tic_jobs_describe(job, state, sizeof(state));

@@ -287,13 +287,13 @@ static int prune_job(struct pruning *pruning, const char *path, struct tic_jobs 
 {
     char own[PATH_MAX];
 
-    tic_job_folder(path, 0, own);
+    tic_job_folder(path, tic_job_newest_generation(path), 0, own);
     int status = find_use(own);
     status = status ? status : choose_jobs(pruning, path, jobs);
     pruning->jobs = jobs;
     for (unsigned i = 0; status == 0 && i < jobs->lines[0].line.ranks; i++) {
-        tic_job_folder(path, i, own);
-        snprintf(pruning->folder, sizeof(pruning->folder), "p%u/", i);
+        tic_job_folder(path, jobs->lines[0].line.generation, i, own);
+        snprintf(pruning->folder, sizeof(pruning->folder), "%s/", strrchr(own, '/') + 1);
         pruning->rank = i;
         status = prune_store(pruning, own);
     }

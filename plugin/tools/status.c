@@ -141,7 +141,7 @@ static const struct tic_saved_line *read_newest_of(const char *path, struct tic_
 /* Rank 0, if it is a job. */
 static const char *whom_to_ask(const char *path, char first[PATH_MAX])
 {
-    tic_job_folder(path, 0, first);
+    tic_job_folder(path, tic_job_newest_generation(path), 0, first);
     return tic_arguments_is_job(path) ? first : path;
 }
 

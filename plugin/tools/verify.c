@@ -314,7 +314,7 @@ static int verify_job(const char *path, struct tic_jobs *jobs)
     if (!newest)
         printf("no line of all ranks in %s can be used\n", path);
     for (unsigned i = 0; newest && i < newest->line.ranks; i++) {
-        tic_job_folder(path, i, text);
+        tic_job_folder(path, newest->line.generation, i, text);
         printf("rank %u:\n", i);
         if (verify_directory(text) != TIC_TOOL_OK)
             status = TIC_TOOL_FAILED;

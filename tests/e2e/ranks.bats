@@ -4,6 +4,11 @@
 # lines together and go on from these (STARPU_TIC_RANKS=try).
 load common
 
+# StarPU measures the machine when it starts first; ranks that do so at once stop each other.
+setup_file() {
+    STARPU_HOME=$BATS_FILE_TMPDIR STARPU_NCPU=1 "$TIC_BUILD/examples/01_vector" >/dev/null
+}
+
 need_mpi() {
     command -v mpirun >/dev/null || skip "no mpirun"
     need_examples
@@ -111,7 +116,7 @@ build_ranks() {
 }
 
 results() {
-    grep '^rank ' out | sort
+    grep -E '^(rank|tile) ' out | sort
 }
 
 gives() { # EXPECTED
@@ -188,8 +193,8 @@ EOF
     gives "$expected"
     [ ! -e "$STARPU_TIC_DIR" ]
     rm killed*
-    lines_of 2 ./once ./mixed 3000 8 && return 1
-    supervise 3 ./mixed 3000 8
+    lines_of 2 ./once ./mixed 3000 8 pruned && return 1
+    supervise 3 ./mixed 3000 8 pruned
     [ "$status" -eq 78 ]
     ! grep -q 'restart 1' out
 }
@@ -228,8 +233,6 @@ EOF
     expected=$(results)
     STARPU_TIC_FAIL=line-renamed:4 lines_of 2 ./mixed 400 8 || true
     cp -r "$STARPU_TIC_DIR" kept
-    lines_of 3 ./mixed 400 8 && return 1
-    grep -q 'of another number of ranks than 3' out
     STARPU_TIC_DIR=$STARPU_TIC_DIR/p0 run "$tool" run -- ./mixed 400 8
     [ "$status" -eq 78 ]
     rm -rf "$STARPU_TIC_DIR" && cp -r kept "$STARPU_TIC_DIR"
@@ -245,6 +248,116 @@ EOF
     lines_of 2 ./mixed 400 8
     ! grep -q 'continuing from recovery line' out
     gives "$expected"
+}
+
+# Why the newest line needs as many ranks, or yes.
+any_ranks() {
+    "$tool" info --json "$STARPU_TIC_DIR" | jq -r '.job_lines[0] | if .any_ranks then "yes" else .why_as_many end'
+}
+
+@test "a killed job goes on, on another number of ranks, and on another one again" {
+    build_ranks
+    need_jq
+    local expected numbers period=0.01
+    export MIXED_SLOW=1
+    ranks 2 ./mixed 1000 8 plain
+    expected=$(results)
+    ranks 3 ./mixed 1000 8 plain
+    gives "$expected"
+    for numbers in "2 3 1 2" "3 2 2 4" "1 4 2 1"; do
+        rm -rf "$STARPU_TIC_DIR"
+        set -- $numbers
+        [ "$1" -eq 1 ] && set -- 2 1 4
+        STARPU_TIC_FAIL=job-line-renamed:4@0 lines_of "$1" ./mixed 1000 8 plain && return 1
+        [ "$(any_ranks)" = yes ]
+        STARPU_TIC_FAIL=task-end:10@0 lines_of "$2" ./mixed 1000 8 plain && return 1 # before a line of its own
+        STARPU_TIC_FAIL=line-retired:3@0 lines_of "$2" ./mixed 1000 8 plain && return 1
+        grep -q "continuing on $2 ranks from job line [0-9]* of $1 ranks" out
+        [ "$(any_ranks)" = yes ]
+        [ -d "$STARPU_TIC_DIR/p0.1" ] && [ ! -e "$STARPU_TIC_DIR/p0" ]
+        "$tool" verify "$STARPU_TIC_DIR"
+        STARPU_TIC_FAIL=line-retired:1@0 lines_of "$2" ./mixed 1000 8 plain && return 1 # as many
+        grep -q 'continuing from recovery line' out
+        lines_of "$3" ./mixed 1000 8 plain
+        is_fine
+        gives "$expected"
+        [ ! -e "$STARPU_TIC_DIR" ]
+    done
+}
+
+# What was left out is left out again.
+@test "a run on another number of ranks goes on as it is from a line that needs as many" {
+    build_ranks
+    need_jq
+    local expected period=0.01
+    export MIXED_SLOW=1 MIXED_TALK=1
+    ranks 2 ./mixed 600 8 plain
+    expected=$(results)
+    STARPU_TIC_FAIL=job-line-renamed:4@0 lines_of 2 ./mixed 600 8 plain && return 1
+    STARPU_TIC_FAIL=task-end:950@0 lines_of 3 ./mixed 600 8 plain && return 1
+    [ "$(any_ranks)" = "there are messages outside of insertions and migration" ]
+    lines_of 3 ./mixed 600 8 plain
+    is_fine
+    grep -q 'continuing from recovery line' out
+    gives "$expected"
+}
+
+@test "mpi_cholesky goes on, on another number of ranks" {
+    need_mpi
+    need_jq
+    local numbers continued=0 period=0.01
+    cholesky=("$mpi/mpi_cholesky" -size 1920 -nblocks 24 -check)
+    for numbers in "2 3" "4 2" "3 1"; do
+        rm -rf "$STARPU_TIC_DIR"
+        STARPU_TIC_FAIL=task-end:550@0 lines_of "${numbers% *}" "${cholesky[@]}" && return 1
+        [ "$(any_ranks)" = yes ] || continue # it has no line yet in which all have begun
+        lines_of "${numbers#* }" "${cholesky[@]}"
+        is_fine
+        grep -q "continuing on ${numbers#* } ranks from job line [0-9]* of ${numbers% *} ranks" out
+        ! grep -q 'Error\[' out
+        continued=$((continued + 1))
+    done
+    [ "$continued" -ge 1 ]
+}
+
+@test "what another number of ranks cannot do again is refused by name" {
+    build_ranks
+    need_jq
+    local expected variant why period=0.01
+    export MIXED_SLOW=1
+    for variant in plain tests; do
+        why="ranks enter different insertions"
+        [ "$variant" = plain ] || why="there are messages outside of insertions and migration"
+        rm -rf "$STARPU_TIC_DIR"
+        export MIXED_PRUNED=1
+        STARPU_TIC_FAIL=rank-part:5@0 lines_of 2 ./mixed 3000 8 $variant && return 1
+        [ "$(any_ranks)" = "$why" ]
+        "$tool" info "$STARPU_TIC_DIR" | grep -q "$why"
+        status=0
+        lines_of 3 ./mixed 3000 8 $variant || status=$?
+        [ "$status" -eq 78 ]
+        grep -q "of another number of ranks than 3: the lines are of 2 ranks, and a restart needs as many: $why" out
+        unset MIXED_PRUNED
+    done
+    rm -rf "$STARPU_TIC_DIR"
+    ranks 2 ./mixed 800 8 plain
+    expected=$(results)
+    STARPU_TIC_FAIL=job-line-renamed:5@0 lines_of 2 ./mixed 800 8 plain && return 1
+    cp -r "$STARPU_TIC_DIR" kept
+    MIXED_INPUT=1 lines_of 3 ./mixed 800 8 plain && return 1
+    grep -q 'main() puts something else into data than on another number of ranks' out
+    MIXED_ORDER=1 lines_of 3 ./mixed 800 8 plain && return 1
+    grep -q 'main() enters other insertions than on another number of ranks' out
+    lines_of 1 ./mixed 800 8 pruned && return 1
+    grep -q 'the arguments are "800 8 plain" there' out
+    flip_at "p1/$(awk '$1 == "part" && $2 == 1 { print "ranks-" $4 }' "$(ls -v "$STARPU_TIC_DIR"/job-line-* | tail -n 1)")" 300
+    lines_of 3 ./mixed 800 8 plain
+    grep -q 'the part of rank 1 is missing, or damaged' out
+    gives "$expected"
+    mkdir "$STARPU_TIC_DIR" # of one process
+    touch "$STARPU_TIC_DIR/p0-line-00000001.h5"
+    lines_of 2 ./mixed 800 8 plain && return 1
+    grep -q 'holds recovery lines of one process, from which only one goes on' out
 }
 
 @test "list, info, status, verify and prune know lines of all ranks" {

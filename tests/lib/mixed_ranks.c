@@ -4,11 +4,14 @@
  * Each rank enters all insertions, or only those that concern it. It prints a hash of all tiles,
  * and of what main() has received. Or callbacks go on with what came: they count, submit tasks, and
  * send it on. Or the communicator is another one than that of all ranks, and others come and go.
+ * Plain: nothing but insertions, some of which commute, and migration: hashes of tiles that do not
+ * depend on the number of ranks; random: the same by chance. Unless it is made another program:
+ * MIXED_INPUT, MIXED_ORDER.
  *
  * Or main() of rank 0 sends what it was told of the time, or tasks of the second half commute.
  *
- * mixed_ranks STEPS TILES [pruned|callbacks|groups|shared|tests|sums|clock|commutes]: compiled by
- * mpicc where it is wanted.
+ * mixed_ranks STEPS TILES [pruned|callbacks|groups|shared|tests|sums|clock|commutes|plain|random
+ * SEED]: compiled by mpicc where it is wanted.
  */
 #include <starpu_mpi.h>
 #include <fcntl.h>
@@ -35,7 +38,7 @@ enum {
 static MPI_Comm comm = MPI_COMM_WORLD;
 static int rank, ranks, steps, tiles;
 static uint64_t **memory;
-static starpu_data_handle_t *handles;
+static starpu_data_handle_t *handles, pile;
 
 /* MIXED_RANKS_COUNT=PATH: a byte in PATH-<rank> for each time that the kernel is executed. */
 static int executions = -1;
@@ -48,6 +51,7 @@ static void open_executions(void)
     if (path && snprintf(name, sizeof(name), "%s-%d", path, rank) < (int)sizeof(name))
         executions = open(name, O_WRONLY | O_CREAT | O_APPEND, 0600);
 }
+static bool slow; /* tasks take a while: MIXED_SLOW */
 
 static void mix(void *buffers[], void *arg)
 {
@@ -57,6 +61,8 @@ static void mix(void *buffers[], void *arg)
     (void)arg;
     if (executions >= 0 && write(executions, ".", 1) < 0)
         abort();
+    if (slow)
+        starpu_sleep(0.0005F);
     for (int turn = 0; turn < 8; turn++)
         for (int i = 0; i < WORDS; i++)
             to[i] =
@@ -81,7 +87,7 @@ static void register_tiles(void)
         bool mine = i % ranks == rank;
         memory[i] = calloc(WORDS, sizeof(**memory));
         for (int k = 0; k < WORDS && mine; k++)
-            memory[i][k] = (uint64_t)i * WORDS + (uint64_t)k;
+            memory[i][k] = (uint64_t)i * WORDS + (uint64_t)k + (getenv("MIXED_INPUT") != NULL);
         starpu_vector_data_register(&handles[i], mine ? STARPU_MAIN_RAM : -1,
                                     mine ? (uintptr_t)memory[i] : 0, WORDS, sizeof(**memory));
         starpu_mpi_data_register_comm(handles[i], i, i % ranks, comm);
@@ -113,6 +119,127 @@ static struct starpu_codelet bumping = {
     .cpu_funcs = {bump}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "bump"};
 
 /* A tile goes around the ranks, to where a task has written, and main() looks at it. */
+/* Sums do not depend on their order; and wait at times. */
+static void stir(void *buffers[], void *arg)
+{
+    uint64_t *to = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    const uint64_t *from = (const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[1]);
+    int step;
+
+    starpu_codelet_unpack_args(arg, &step);
+    if (slow)
+        starpu_sleep(0.0005F);
+    for (int i = 0; i < WORDS; i++)
+        to[i] += from[i] * (uint64_t)(2 * step + 1);
+}
+
+static struct starpu_codelet stirring = {.cpu_funcs = {stir},
+                                         .nbuffers = 2,
+                                         .modes = {STARPU_RW | STARPU_COMMUTE, STARPU_R},
+                                         .name = "stir"};
+
+static void insert_plainly(int step)
+{
+    int to = step % tiles, other = (to + 1) % tiles;
+
+    insert(getenv("MIXED_ORDER") && step == 5 ? step + 1 : step, getenv("MIXED_PRUNED") != NULL);
+    if (getenv("MIXED_PRUNED"))
+        return;
+    for (int i = 0; i < 4; i++) /* the third is executed elsewhere than where its result belongs */
+        starpu_mpi_task_insert(comm, &stirring, STARPU_VALUE, &step, sizeof(step),
+                               STARPU_RW | STARPU_COMMUTE, handles[to], STARPU_R,
+                               handles[(other + i) % tiles == to ? other : (other + i) % tiles],
+                               STARPU_NAME, "stir", STARPU_PRIORITY, i, STARPU_FLOPS, (double)WORDS,
+                               STARPU_EXECUTE_ON_NODE,
+                               i == 2 ? step % ranks : starpu_mpi_data_get_rank(handles[to]), 0);
+    if (step % (ROUND * tiles) == ROUND * tiles - 1)
+        starpu_task_wait_for_all(); /* StarPU-MPI 1.3 may hang in its own wait */
+    if (step % (ROUND * tiles) == ROUND)
+        starpu_mpi_data_migrate(comm, handles[step / ROUND % tiles], step % ranks);
+}
+
+static void set(void *buffers[], void *arg)
+{
+    uint64_t *to = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    int step;
+
+    starpu_codelet_unpack_args(arg, &step);
+    starpu_sleep((float)(step % 5) * 0.0005F);
+    for (int i = 0; i < WORDS; i++)
+        to[i] = (uint64_t)step * (uint64_t)(i + 1);
+}
+
+static void swap(void *buffers[], void *arg)
+{
+    uint64_t *one = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    uint64_t *other = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[1]);
+
+    (void)arg;
+    starpu_sleep(0.001F);
+    for (int i = 0; i < WORDS; i++) {
+        uint64_t word = one[i];
+        one[i] = other[i] * 3;
+        other[i] = word + 1;
+    }
+}
+
+static struct starpu_codelet setting = {
+    .cpu_funcs = {set}, .nbuffers = 1, .modes = {STARPU_W}, .name = "set"};
+static struct starpu_codelet swapping = {
+    .cpu_funcs = {swap}, .nbuffers = 2, .modes = {STARPU_RW, STARPU_RW}, .name = "swap"};
+
+static void insert_by_chance(int step, unsigned *seed)
+{
+    unsigned dice = (unsigned)rand_r(seed) % 64;
+    int to = rand_r(seed) % tiles, from = (to + 1 + rand_r(seed) % (tiles - 1)) % tiles;
+    bool elsewhere = rand_r(seed) % 4 == 0;
+    int node = elsewhere ? rand_r(seed) % 64 % ranks : starpu_mpi_data_get_rank(handles[to]);
+
+    if (dice < 24)
+        starpu_mpi_task_insert(comm, &stirring, STARPU_VALUE, &step, sizeof(step),
+                               STARPU_RW | STARPU_COMMUTE, handles[to], STARPU_R, handles[from],
+                               STARPU_EXECUTE_ON_NODE, node, 0);
+    else if (dice < 44)
+        starpu_mpi_task_insert(comm, &codelet, STARPU_RW, handles[to], STARPU_R, handles[from],
+                               STARPU_EXECUTE_ON_NODE, node, 0);
+    else if (dice < 48)
+        starpu_mpi_task_insert(comm, &setting, STARPU_VALUE, &step, sizeof(step), STARPU_W,
+                               handles[to], STARPU_EXECUTE_ON_NODE, node, 0);
+    else if (dice < 54)
+        starpu_mpi_task_insert(comm, &swapping, STARPU_RW, handles[to], STARPU_RW, handles[from],
+                               STARPU_EXECUTE_ON_NODE, node, 0);
+    else if (dice < 58)
+        starpu_mpi_data_migrate(comm, handles[to], rand_r(seed) % 64 % ranks);
+    else if (dice < 62)
+        starpu_mpi_cache_flush(comm, handles[from]);
+    else if (dice < 63)
+        starpu_task_wait_for_all();
+}
+
+/* What another number of ranks cannot do again: MIXED_TALK. */
+static void talk(starpu_data_handle_t got)
+{
+    starpu_mpi_req request;
+
+    starpu_mpi_isend(pile, &request, (rank + 1) % ranks, FIRST_TAG + rank, comm);
+    starpu_mpi_recv(got, (rank + ranks - 1) % ranks, FIRST_TAG + (rank + ranks - 1) % ranks, comm,
+                    MPI_STATUS_IGNORE);
+    starpu_mpi_wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void print_tiles(void)
+{
+    for (int i = 0; i < tiles; i++)
+        if (starpu_mpi_data_get_rank(handles[i]) == rank) {
+            starpu_data_acquire(handles[i], STARPU_R);
+            printf("tile %d: %016llx\n", i,
+                   (unsigned long long)hash(
+                       (const uint64_t *)starpu_vector_get_local_ptr(handles[i])));
+            starpu_data_release(handles[i]);
+        }
+}
+
+/* A tile goes around the ranks, and main() looks at it. */
 static uint64_t pass_on(starpu_data_handle_t own, starpu_data_handle_t got)
 {
     starpu_mpi_req request;
@@ -336,7 +463,6 @@ struct relay {
 
 /* StarPU-MPI calls callbacks on its own thread, and on workers. */
 static _Atomic int received, returned, sent, tagged;
-static starpu_data_handle_t pile;
 
 static void add(void *buffers[], void *arg)
 {
@@ -441,6 +567,8 @@ int main(int argc, char **argv)
     bool calls = argc > 3 && strcmp(argv[3], "callbacks") == 0;
     bool pruned = argc > 3 && strcmp(argv[3], "pruned") == 0;
     bool tests = argc > 3 && strcmp(argv[3], "tests") == 0;
+    bool plain = argc > 3 && (strcmp(argv[3], "plain") == 0 || strcmp(argv[3], "random") == 0);
+    unsigned seed = argc > 4 ? (unsigned)atoi(argv[4]) : 0;
     bool sums = argc > 3 && strcmp(argv[3], "sums") == 0;
     bool groups = argc > 3 && strcmp(argv[3], "groups") == 0;
     bool clock = argc > 3 && strcmp(argv[3], "clock") == 0;
@@ -450,6 +578,7 @@ int main(int argc, char **argv)
     uint64_t all = 0, seen = 0, *got = calloc(WORDS, sizeof(*got));
     starpu_data_handle_t arrived;
 
+    slow = getenv("MIXED_SLOW") != NULL;
     steps = argc > 1 ? atoi(argv[1]) : 100;
     tiles = argc > 2 ? atoi(argv[2]) : 6;
     if (starpu_init(NULL) != 0 || starpu_mpi_init(&argc, &argv, 1) != 0)
@@ -475,7 +604,14 @@ int main(int argc, char **argv)
                                 WORDS, sizeof(uint64_t));
     for (int i = 0; i < rounds; i++)
         register_relay(&relays[i], i);
-    for (int step = 0; step < steps; step++) {
+    for (int step = 0; step < steps && plain; step++)
+        if (argc > 4)
+            insert_by_chance(step, &seed);
+        else if (getenv("MIXED_TALK") && step == steps * 3 / 4)
+            talk(arrived);
+        else
+            insert_plainly(step);
+    for (int step = 0; step < steps && !plain; step++) {
         insert(step, pruned);
         if (step % (ROUND * tiles) == ROUND * tiles - 1)
             seen = seen * 31 + pass_on(handles[rank], arrived);
@@ -497,10 +633,15 @@ int main(int argc, char **argv)
         if (step == steps / 2)
             starpu_mpi_data_migrate(comm, handles[tiles - 1], 0);
     }
-    starpu_mpi_wait_for_all(comm);
+    if (plain)
+        starpu_task_wait_for_all();
+    else
+        starpu_mpi_wait_for_all(comm);
     await_returns(rounds);
     if (clock)
         check_clock(told_by_clock, times);
+    if (plain)
+        print_tiles();
     for (int i = 0; i < tiles; i++)
         if (starpu_mpi_data_get_rank(handles[i]) == rank) {
             starpu_data_acquire(handles[i], STARPU_R);
@@ -520,8 +661,9 @@ int main(int argc, char **argv)
         starpu_data_unregister(own_sum);
     }
     starpu_data_unregister(arrived);
-    printf("rank %d: %016llx %016llx %d %d %d %d\n", rank, (unsigned long long)all,
-           (unsigned long long)seen, received, returned, sent, tagged);
+    if (!plain)
+        printf("rank %d: %016llx %016llx %d %d %d %d\n", rank, (unsigned long long)all,
+               (unsigned long long)seen, received, returned, sent, tagged);
     starpu_mpi_shutdown();
     starpu_shutdown();
     return 0;

@@ -30,9 +30,15 @@ static int tear_down(void **state)
 static void write_line(uint64_t number)
 {
     struct tic_channel_count counts[] = {{true, 1, -7, 3}, {false, 1, INT64_MAX, UINT64_MAX}};
-    struct tic_job_part parts[] = {{"p0-line-00000004.h5", 100, UINT64_MAX, 0, 0, counts, 2},
-                                   {"p0-line-00000005.h5", 200, 1, 50, 2, NULL, 0}};
-    const struct tic_job_line line = {number, 9, 2, parts};
+    struct tic_job_part parts[] = {
+        {.name = "p0-line-00000004.h5",
+         .size = 100,
+         .hash = UINT64_MAX,
+         .counts = counts,
+         .count = 2},
+        {.name = "p0-line-00000005.h5", .size = 200, .hash = 1, .late_size = 50, .late_hash = 2}};
+    const struct tic_job_line line = {
+        .number = number, .in_transit = 9, .ranks = 2, .parts = parts};
 
     assert_int_equal(tic_job_line_write(directory, &line, NULL), 0);
 }
