@@ -22,7 +22,12 @@ enum tic_ranks_step {
 };
 
 /* What main() does with data itself. */
-enum tic_ranks_use { TIC_RANKS_READS, TIC_RANKS_WRITES, TIC_RANKS_LEAVES };
+enum tic_ranks_use {
+    TIC_RANKS_READS,
+    TIC_RANKS_WRITES,
+    TIC_RANKS_LEAVES,
+    TIC_RANKS_INVALIDATES, /* StarPU-MPI does */
+};
 
 /* The line that a run begins from. */
 struct tic_ranks_choice {

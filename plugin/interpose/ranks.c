@@ -224,7 +224,7 @@ static void check(const struct part *part)
 
     if (end && strncmp(own, theirs, (size_t)(end - own) + 1) == 0)
         here.snapshot->about.program = theirs;
-    tic_recovery_check_run(here.snapshot, here.job, &part->line);
+    tic_recovery_check_run(here.snapshot, part->folder, &part->line);
     here.snapshot->about.program = own;
 }
 

@@ -421,8 +421,9 @@ static void note_valid(starpu_data_handle_t data)
     WRAPPER void name(starpu_data_handle_t data)                                                   \
     {                                                                                              \
         tic_pages_open();                                                                          \
-        if (!tic_ranks_is_caller(__builtin_return_address(0)))                                     \
-            tic_ranks_come(data, TIC_RANKS_WRITES);                                                \
+        tic_ranks_come(data, tic_ranks_is_caller(__builtin_return_address(0))                      \
+                                 ? TIC_RANKS_INVALIDATES                                           \
+                                 : TIC_RANKS_WRITES);                                              \
         fold(data);                                                                                \
         if (queue_invalidation(data, play_##name) || !note_invalid(data))                          \
             return;                                                                                \

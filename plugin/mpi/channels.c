@@ -222,13 +222,13 @@ struct tic_channel_count *tic_channels_hold(unsigned long *count, bool *disorder
     return counts;
 }
 
-bool tic_channels_was_received(int peer, int64_t tag, uint64_t number)
+bool tic_channels_was_counted(bool sends, int peer, int64_t tag, uint64_t number)
 {
     pthread_mutex_lock(&all.mutex);
-    const struct tic_channel *channel = find_locked(false, peer, tag);
-    bool received = channel && number <= channel->cut;
+    const struct tic_channel *channel = find_locked(sends, peer, tag);
+    bool counted = channel && number <= channel->cut;
     pthread_mutex_unlock(&all.mutex);
-    return received;
+    return counted;
 }
 
 static void note_open_locked(void)

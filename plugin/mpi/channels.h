@@ -59,8 +59,8 @@ struct tic_channel_count {
 /* No send begins from now on. All counts, malloc'ed; NULL: no memory. *disorder: messages of a
  * channel began, or ended, in another order than main() asked for them; counts say nothing then. */
 struct tic_channel_count *tic_channels_hold(unsigned long *count, bool *disorder);
-/* Had it been received by the last cut? */
-bool tic_channels_was_received(int peer, int64_t tag, uint64_t number);
+/* Had its send begun, or the receive ended, by the last cut? */
+bool tic_channels_was_counted(bool sends, int peer, int64_t tag, uint64_t number);
 /* Sends begin again, the held ones first. */
 void tic_channels_open(void);
 /* What was sent to this rank before the cuts: what of it has not been received is late. */

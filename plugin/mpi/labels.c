@@ -16,13 +16,13 @@
 enum { BUCKETS = 4096 };
 #define UNKNOWN UINT64_MAX /* a label: what this rank had no data for may have written it */
 
-/* What makes a value of a datum on this rank, in the order of main(). */
+/* What makes, uses or ends a value of a datum on this rank, in the order of main(). */
 struct action {
     uint64_t label, last;
-    enum { TASK, RECEIVE, BROUGHT } kind;
-    int peer;        /* of a message */
-    int64_t name;    /* the same */
-    uint64_t number; /* of the message, or the task */
+    enum { TASK, READ, RECEIVE, SEND, BROUGHT, INVALID } kind; /* READ: of a task */
+    int peer;                                                  /* of a message */
+    int64_t name;                                              /* the same */
+    uint64_t number;                                           /* of the message, or the task */
 };
 
 struct datum {
@@ -32,8 +32,9 @@ struct datum {
     uint64_t id, size, input;
     uint64_t label, last;
     bool mentioned, commutes, looked;
-    bool absent; /* it was done, and its value has not come back: the same on all ranks */
-    bool shown;  /* but for main() of this one, its owner */
+    bool absent;         /* it was done, and its value has not come back: the same on all ranks */
+    bool shown;          /* but for main() of this one, its owner */
+    struct action value; /* at the last line: of actions that are gone */
     struct action *actions;
     unsigned long count, capacity;
 };
@@ -348,9 +349,9 @@ static void note_task(const struct tic_label_access *accesses, unsigned count)
 
     for (unsigned i = 0; i < count; i++) {
         struct datum *datum = find(accesses[i].data);
-        const struct action action = {datum->label, datum->last, TASK, 0, 0, all.position};
-        if (accesses[i].writes)
-            append(datum, &action);
+        const struct action action = {
+            datum->label, datum->last, accesses[i].writes ? TASK : READ, 0, 0, all.position};
+        append(datum, &action);
         writes |= accesses[i].writes;
     }
     if (!writes)
@@ -426,9 +427,10 @@ void tic_labels_note_message(void *data, bool sends, int peer, int64_t name, uin
 
     if (!all.open && !all.moves)
         tic_labels_refuse("there are messages outside of insertions and migration");
-    if (sends || !datum || all.why[0])
+    if (!datum || all.why[0])
         return;
     struct action action = describe_receive(datum);
+    action.kind = sends ? SEND : RECEIVE;
     action.peer = peer;
     action.name = name;
     action.number = number;
@@ -445,9 +447,12 @@ void tic_labels_note_rank(void *data)
 
 void tic_labels_come(void *data, enum tic_ranks_use use)
 {
+    const struct action invalid = {.kind = INVALID};
     struct datum *datum = find(data);
 
-    if (!datum || all.open || all.moves)
+    if (datum && use == TIC_RANKS_INVALIDATES && !all.why[0])
+        append(datum, &invalid);
+    if (!datum || all.open || all.moves || use == TIC_RANKS_INVALIDATES)
         return;
     show(datum);
     datum->looked |= datum->label > 0;
@@ -493,42 +498,49 @@ bool tic_labels_wait(void)
 
 static bool is_done(const struct action *action)
 {
-    return action->kind == TASK ? tic_mpi_core->tasks.is_done(action->number)
-           : action->kind == RECEIVE
-               ? tic_channels_was_received(action->peer, action->name, action->number)
-               : true;
+    switch (action->kind) {
+    case TASK:
+    case READ:
+        return tic_mpi_core->tasks.is_done(action->number);
+    case RECEIVE:
+    case SEND:
+        return tic_channels_was_counted(action->kind == SEND, action->peer, action->name,
+                                        action->number);
+    default:
+        return true;
+    }
 }
 
 /* Of several that commute the last one in the value need not be the last that is done. */
-static struct action merge(const struct action *before, const struct action *action)
+static void pass(struct action *value, const struct action *action)
 {
-    struct action merged = *action;
+    uint64_t last = value->label == action->label ? value->last : 0;
 
-    if (before->label == action->label && before->last > action->last)
-        merged.last = before->last;
-    return merged;
+    if (action->kind == READ || action->kind == SEND)
+        return;
+    *value = *action;
+    value->last = last > action->last ? last : action->last;
 }
 
+/* An invalidation is done when all before it is: StarPU may use the memory for other data then. */
 static void describe_datum(struct datum *datum, struct tic_table *table)
 {
-    struct action value = {.label = 0};
-    unsigned long kept = 0;
+    unsigned long gone = 0;
 
+    while (gone < datum->count && is_done(&datum->actions[gone]))
+        pass(&datum->value, &datum->actions[gone++]);
+    datum->count -= gone;
+    memmove(datum->actions, datum->actions + gone, datum->count * sizeof(*datum->actions));
+    struct action value = datum->value;
     for (unsigned long i = 0; i < datum->count; i++) {
         const struct action *action = &datum->actions[i];
-        if (is_done(action)) {
-            value = merge(&value, action);
-            kept = 0; /* for later lines this one is enough */
-            datum->actions[kept++] = value;
-            continue;
-        }
-        if (action->kind == RECEIVE)
+        if (action->kind != INVALID && is_done(action))
+            pass(&value, action);
+        else if (action->kind == RECEIVE)
             table->messages[table->message_count++] =
                 (struct tic_labelled_message){datum->tag,     action->name,  action->peer,
                                               action->number, action->label, action->last};
-        datum->actions[kept++] = *action;
     }
-    datum->count = kept;
     table->values[table->value_count++] =
         (struct tic_labelled){datum->tag, value.label, value.last, datum->id, datum->input};
 }

@@ -317,7 +317,7 @@ static void check_run(const struct tic_snapshot *snapshot, const char *path,
 void tic_recovery_check_run(const struct tic_snapshot *snapshot, const char *path,
                             const struct tic_line *line)
 {
-    check_run(snapshot, path, line, false);
+    check_run(snapshot, path, line, tic_mark_is_set(path));
     if (tic_convert_is_other(line))
         refuse_changed(path, "it was on a machine of another kind");
 }

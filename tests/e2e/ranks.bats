@@ -293,8 +293,8 @@ any_ranks() {
     export MIXED_SLOW=1 MIXED_TALK=1
     ranks 2 ./mixed 600 8 plain
     expected=$(results)
-    STARPU_TIC_FAIL=job-line-renamed:4@0 lines_of 2 ./mixed 600 8 plain && return 1
-    STARPU_TIC_FAIL=task-end:950@0 lines_of 3 ./mixed 600 8 plain && return 1
+    STARPU_TIC_FAIL=task-end:300@0 lines_of 2 ./mixed 600 8 plain && return 1
+    STARPU_TIC_FAIL=task-end:650@0 lines_of 3 ./mixed 600 8 plain && return 1
     [ "$(any_ranks)" = "there are messages outside of insertions and migration" ]
     lines_of 3 ./mixed 600 8 plain
     is_fine

@@ -607,7 +607,7 @@ int main(int argc, char **argv)
     for (int step = 0; step < steps && plain; step++)
         if (argc > 4)
             insert_by_chance(step, &seed);
-        else if (getenv("MIXED_TALK") && step == steps * 3 / 4)
+        else if (getenv("MIXED_TALK") && step == steps / 2)
             talk(arrived);
         else
             insert_plainly(step);
