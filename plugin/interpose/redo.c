@@ -286,6 +286,15 @@ bool tic_redo_is_queued(const struct tic_handle *handle)
     return queued;
 }
 
+/* By tasks that are queued. */
+static bool is_written(const struct tic_handle *handle)
+{
+    tic_lock(&tic_session->submit);
+    bool written = tic_redo_keeper(handle)->restart.redo.queued & TIC_QUEUED_WRITES;
+    tic_unlock(&tic_session->submit);
+    return written;
+}
+
 static bool free_unless(bool keeps, struct tic_redo_call *call)
 {
     if (!keeps)
@@ -294,14 +303,14 @@ static bool free_unless(bool keeps, struct tic_redo_call *call)
 }
 
 bool tic_redo_queue_call(struct tic_handle *handle, void (*play)(void *), const void *argument,
-                         size_t size, bool leaves)
+                         size_t size, enum tic_redo_call_kind kind)
 {
     if (!handle)
         return false;
     struct tic_redo_call *call = tic_redo_create_call(handle, play, argument, size);
-    call->leaves = leaves;
-    return free_unless(tic_redo_is_queued(handle) ? tic_replay_queue(tic_redo_play_call, call)
-                                                  : tic_redo_put_off(call),
+    call->leaves = kind == TIC_REDO_LEAVES;
+    bool behind = kind == TIC_REDO_SHARES ? is_written(handle) : tic_redo_is_queued(handle);
+    return free_unless(behind ? tic_replay_queue(tic_redo_play_call, call) : tic_redo_put_off(call),
                        call);
 }
 
