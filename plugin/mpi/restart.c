@@ -125,6 +125,7 @@ int tic_restart_choose(const char *directory, uint64_t *number, char part[64])
     unsigned long count;
     uint64_t *numbers = tic_job_line_list(directory, &count);
 
+    free(restart.directory);
     restart.directory = strdup(directory);
     int status = numbers && restart.directory ? 0 : -ENOMEM;
     restart.found.newest = count > 0 ? numbers[0] : 0;
