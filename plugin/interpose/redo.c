@@ -278,21 +278,18 @@ bool tic_redo_keeps(void)
     return tic_replay_is_on() && tic_guard == 0 && !tic_replay_plays();
 }
 
-bool tic_redo_is_queued(const struct tic_handle *handle)
+/* How tasks that are queued use it: TIC_QUEUED_*. */
+static uint8_t queued_uses(const struct tic_handle *handle)
 {
     tic_lock(&tic_session->submit);
-    bool queued = handle && tic_redo_keeper(handle)->restart.redo.queued;
+    uint8_t queued = tic_redo_keeper(handle)->restart.redo.queued;
     tic_unlock(&tic_session->submit);
     return queued;
 }
 
-/* By tasks that are queued. */
-static bool is_written(const struct tic_handle *handle)
+bool tic_redo_is_queued(const struct tic_handle *handle)
 {
-    tic_lock(&tic_session->submit);
-    bool written = tic_redo_keeper(handle)->restart.redo.queued & TIC_QUEUED_WRITES;
-    tic_unlock(&tic_session->submit);
-    return written;
+    return handle && queued_uses(handle) != 0;
 }
 
 static bool free_unless(bool keeps, struct tic_redo_call *call)
@@ -309,8 +306,9 @@ bool tic_redo_queue_call(struct tic_handle *handle, void (*play)(void *), const 
         return false;
     struct tic_redo_call *call = tic_redo_create_call(handle, play, argument, size);
     call->leaves = kind == TIC_REDO_LEAVES;
-    bool behind = kind == TIC_REDO_SHARES ? is_written(handle) : tic_redo_is_queued(handle);
-    return free_unless(behind ? tic_replay_queue(tic_redo_play_call, call) : tic_redo_put_off(call),
+    const uint8_t before = kind == TIC_REDO_SHARES ? TIC_QUEUED_WRITES : UINT8_MAX;
+    return free_unless(queued_uses(handle) & before ? tic_replay_queue(tic_redo_play_call, call)
+                                                    : tic_redo_put_off(call),
                        call);
 }
 

@@ -142,7 +142,8 @@ static bool queue_unregister_submit(starpu_data_handle_t data)
 
     if (handle)
         tic_data_part(handle);
-    return tic_redo_queue_call(handle, play_unregister_submit, &data, sizeof(data), TIC_REDO_LEAVES);
+    return tic_redo_queue_call(handle, play_unregister_submit, &data, sizeof(data),
+                               TIC_REDO_LEAVES);
 }
 
 WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
@@ -219,8 +220,8 @@ struct queued_plan {
     int d, e;
 };
 
-static bool queue_plan(void (*play)(void *), enum tic_redo_call_kind kind, starpu_data_handle_t a, unsigned b,
-                       starpu_data_handle_t *c, int d, int e)
+static bool queue_plan(void (*play)(void *), enum tic_redo_call_kind kind, starpu_data_handle_t a,
+                       unsigned b, starpu_data_handle_t *c, int d, int e)
 {
     struct queued_plan queued = {.a = a, .b = b, .d = d, .e = e};
 
@@ -253,7 +254,7 @@ static bool queue_plan(void (*play)(void *), enum tic_redo_call_kind kind, starp
         fold(data);                                                                                \
         for (unsigned i = 0; i < count; i++)                                                       \
             end_reductions(parts[i]);                                                              \
-        if (queue_plan(play_##name, TIC_REDO_LEAVES, data, count, parts, number, 0))                          \
+        if (queue_plan(play_##name, TIC_REDO_LEAVES, data, count, parts, number, 0))               \
             return;                                                                                \
         if (tic_session_is_watching())                                                             \
             tic_data_on_clean_before(parts, count);                                                \
@@ -297,7 +298,7 @@ static enum tic_redo_call_kind queued_as(enum tic_switch kind)
     {                                                                                              \
         tic_pages_open();                                                                          \
         fold(a);                                                                                   \
-        if (queue_plan(play_##name, queued_as(kind), SWITCH_ALL all))                                        \
+        if (queue_plan(play_##name, queued_as(kind), SWITCH_ALL all))                              \
             return;                                                                                \
         enum tic_switch does = tic_guard == 0 ? tic_switch_before(a, kind) : kind;                 \
         if (does == TIC_SWITCH_NOTHING)                                                            \
