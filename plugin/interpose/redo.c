@@ -278,12 +278,18 @@ bool tic_redo_keeps(void)
     return tic_replay_is_on() && tic_guard == 0 && !tic_replay_plays();
 }
 
-bool tic_redo_is_queued(const struct tic_handle *handle)
+/* How tasks that are queued use it: TIC_QUEUED_*. */
+static uint8_t queued_uses(const struct tic_handle *handle)
 {
     tic_lock(&tic_session->submit);
-    bool queued = handle && tic_redo_keeper(handle)->restart.redo.queued;
+    uint8_t queued = tic_redo_keeper(handle)->restart.redo.queued;
     tic_unlock(&tic_session->submit);
     return queued;
+}
+
+bool tic_redo_is_queued(const struct tic_handle *handle)
+{
+    return handle && queued_uses(handle) != 0;
 }
 
 static bool free_unless(bool keeps, struct tic_redo_call *call)
@@ -294,14 +300,15 @@ static bool free_unless(bool keeps, struct tic_redo_call *call)
 }
 
 bool tic_redo_queue_call(struct tic_handle *handle, void (*play)(void *), const void *argument,
-                         size_t size, bool leaves)
+                         size_t size, enum tic_redo_call_kind kind)
 {
     if (!handle)
         return false;
     struct tic_redo_call *call = tic_redo_create_call(handle, play, argument, size);
-    call->leaves = leaves;
-    return free_unless(tic_redo_is_queued(handle) ? tic_replay_queue(tic_redo_play_call, call)
-                                                  : tic_redo_put_off(call),
+    call->leaves = kind == TIC_REDO_LEAVES;
+    const uint8_t before = kind == TIC_REDO_SHARES ? TIC_QUEUED_WRITES : UINT8_MAX;
+    return free_unless(queued_uses(handle) & before ? tic_replay_queue(tic_redo_play_call, call)
+                                                    : tic_redo_put_off(call),
                        call);
 }
 

@@ -26,10 +26,15 @@ bool tic_redo_queue_control_locked(struct starpu_task *task,
                                    const struct tic_submission *submission, bool reads);
 /* Do queued tasks use the data? handle: NULL, data that is not protected. */
 bool tic_redo_is_queued(const struct tic_handle *handle);
+enum tic_redo_call_kind {
+    TIC_REDO_EXCLUDES, /* comes after all who use the data before it */
+    TIC_REDO_SHARES,   /* does not wait for queued tasks that read it */
+    TIC_REDO_LEAVES,   /* as the first; and the data goes */
+};
 /* A call that the replay keeps, on data that queued tasks, or actors that have not begun, use,
- * comes after them: true, it is kept, with so many bytes of its argument. leaves: the data does. */
+ * comes after them: true, it is kept, with so many bytes of its argument. */
 bool tic_redo_queue_call(struct tic_handle *handle, void (*play)(void *), const void *argument,
-                         size_t size, bool leaves);
+                         size_t size, enum tic_redo_call_kind kind);
 /* It is queued, and what comes later on the data comes after it. */
 bool tic_redo_queue(struct tic_handle *handle, void (*play)(void *), const void *argument,
                     size_t size);

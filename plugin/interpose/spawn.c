@@ -281,6 +281,11 @@ static const char *describe_arguments(const struct starpu_task *task, struct tic
     if (tic_packed_is_number(task))
         return "a task submits it with a number in the place of its arguments, which is not "
                "protected yet";
+    if (size > 0 && !task->cl_arg_free)
+        return "a task submits it with arguments that stay with the application (cl_arg without "
+               "cl_arg_free): a restart gives it a copy, in which nobody finds what it returns. "
+               "Pass "
+               "values (STARPU_VALUE), and data as buffers";
     if (size >= UINT32_MAX)
         return "its arguments are too large";
     spawn->arguments = malloc(size ? size : 1);

@@ -144,7 +144,8 @@ static bool queue_unregister_submit(starpu_data_handle_t data)
 
     if (handle)
         tic_data_part(handle);
-    return tic_redo_queue_call(handle, play_unregister_submit, &data, sizeof(data), true);
+    return tic_redo_queue_call(handle, play_unregister_submit, &data, sizeof(data),
+                               TIC_REDO_LEAVES);
 }
 
 WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
@@ -223,8 +224,8 @@ struct queued_plan {
     int d, e;
 };
 
-static bool queue_plan(void (*play)(void *), bool leaves, starpu_data_handle_t a, unsigned b,
-                       starpu_data_handle_t *c, int d, int e)
+static bool queue_plan(void (*play)(void *), enum tic_redo_call_kind kind, starpu_data_handle_t a,
+                       unsigned b, starpu_data_handle_t *c, int d, int e)
 {
     struct queued_plan queued = {.a = a, .b = b, .d = d, .e = e};
 
@@ -234,7 +235,7 @@ static bool queue_plan(void (*play)(void *), bool leaves, starpu_data_handle_t a
     if (queued.c)
         memcpy(queued.c, c, b * sizeof(*c));
     bool fine = (queued.c || !c) && tic_redo_keeps() &&
-                tic_redo_queue_call(tic_handle_of(a), play, &queued, sizeof(queued), leaves);
+                tic_redo_queue_call(tic_handle_of(a), play, &queued, sizeof(queued), kind);
     if (!fine)
         free(queued.c);
     return fine;
@@ -257,7 +258,7 @@ static bool queue_plan(void (*play)(void *), bool leaves, starpu_data_handle_t a
         fold(data);                                                                                \
         for (unsigned i = 0; i < count; i++)                                                       \
             end_reductions(parts[i]);                                                              \
-        if (queue_plan(play_##name, true, data, count, parts, number, 0))                          \
+        if (queue_plan(play_##name, TIC_REDO_LEAVES, data, count, parts, number, 0))               \
             return;                                                                                \
         if (tic_session_is_watching())                                                             \
             tic_data_on_clean_before(parts, count);                                                \
@@ -276,6 +277,14 @@ CLEAN(starpu_data_partition_clean_node, node,
       (data, count, parts, node))
 #endif
 
+/* A reader of the parts may have begun by the cut where one of the whole, before it, had not. */
+static enum tic_redo_call_kind queued_as(enum tic_switch kind)
+{
+    return kind == TIC_SWITCH_PARTITION_READONLY || kind == TIC_SWITCH_READONLY_ITSELF
+               ? TIC_REDO_SHARES
+               : TIC_REDO_EXCLUDES;
+}
+
 /* Switches between planned partitions: they move no content on one memory node, and are not to be
  * taken for accesses. */
 #define SWITCH(name, kind, instead, parameters, arguments, all)                                    \
@@ -293,7 +302,7 @@ CLEAN(starpu_data_partition_clean_node, node,
     {                                                                                              \
         tic_pages_open();                                                                          \
         fold(a);                                                                                   \
-        if (queue_plan(play_##name, false, SWITCH_ALL all))                                        \
+        if (queue_plan(play_##name, queued_as(kind), SWITCH_ALL all))                              \
             return;                                                                                \
         enum tic_switch does = tic_guard == 0 ? tic_switch_before(a, kind) : kind;                 \
         if (does == TIC_SWITCH_NOTHING)                                                            \
@@ -372,7 +381,7 @@ WRAPPER void starpu_data_set_sequential_consistency_flag(starpu_data_handle_t da
     struct consistency call = {data, flag};
     struct tic_handle *handle = tic_redo_keeps() ? tic_handle_of(data) : NULL;
 
-    if (tic_redo_queue_call(handle, play_consistency, &call, sizeof(call), false))
+    if (tic_redo_queue_call(handle, play_consistency, &call, sizeof(call), TIC_REDO_EXCLUDES))
         return;
     if (handle && handle->home_node < 0 && handle->child_count == 0 && flag == 0)
         tic_fill_submit(data, NULL, NULL);

@@ -115,7 +115,7 @@ void tic_job_line_remove(const char *directory, uint64_t number)
 
 static bool read_count(FILE *file, struct tic_channel_count *count)
 {
-    char way[8];
+    char way[8] = "";
     bool fine = fscanf(file, "%7s %" SCNd32 " %" SCNd64 " %" SCNu64 "\n", way, &count->peer,
                        &count->tag, &count->count) == 4;
 

@@ -179,6 +179,7 @@ int tic_restart_choose(const char *directory, struct tic_ranks_choice *choice)
     uint64_t *numbers = tic_job_line_list(directory, &count);
     char path[PATH_MAX];
 
+    free(restart.directory);
     restart.directory = strdup(directory);
     restart.found.newest = count > 0 ? numbers[0] : 0;
     int status =

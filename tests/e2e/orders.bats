@@ -129,6 +129,10 @@ exit_as_usual() { # scenarios...
     done
 }
 
+@test "parts are read while a task that reads the whole, and comes before, waits" {
+    resume_order planned-shared 2 line-renamed:{2,3,4,5,7,9}
+}
+
 # A line is taken while its readers are still to begin; one of three is.
 @test "memory is registered again while its data is to leave, or is that of other data" {
     local scenario
@@ -222,7 +226,7 @@ exit_as_usual() { # scenarios...
 }
 
 @test "what ends protection: submissions that a restart could not order" {
-    end_protection late-access late-children-held late-children-tag children-prologue children-pointer \
+    end_protection late-access late-children-held late-children-tag children-prologue children-pointer children-returning \
         children-by-tags children-bare
 }
 

@@ -285,6 +285,37 @@ static void run_tags_of_children(void)
     submit_parent(bear_by_tags);
 }
 
+static uint64_t returned;
+
+static void step_and_return(void *buffers[], void *arg)
+{
+    *variable(buffers[0]) += 3;
+    *(uint64_t *)arg += *variable(buffers[0]);
+}
+
+static struct starpu_codelet returning_codelet = {
+    .cpu_funcs = {step_and_return}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "returning"};
+
+static void bear_returning(void)
+{
+    struct starpu_task *task = starpu_task_create();
+
+    task->cl = &returning_codelet;
+    task->handles[0] = handles[1];
+    task->cl_arg = &returned;
+    task->cl_arg_size = sizeof(returned);
+    must(starpu_task_submit(task));
+}
+
+/* The child returns something in its arguments, which are main()'s. */
+static void run_returning(void)
+{
+    submit_parent(bear_returning);
+    starpu_task_wait_for_all();
+    note(returned);
+    submit_row(handles[2], 1);
+}
+
 const struct mode orders_children[] = {{"children-reader", run_reader},
                                        {"children-called", run_called},
                                        {"children-only", run_only_writer},
@@ -296,4 +327,5 @@ const struct mode orders_children[] = {{"children-reader", run_reader},
                                        {"children-pointer", run_pointer},
                                        {"children-by-tags", run_tags_of_children},
                                        {"children-bare", run_bare},
+                                       {"children-returning", run_returning},
                                        {NULL, NULL}};

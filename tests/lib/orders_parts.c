@@ -255,6 +255,30 @@ static void run_planned_leaving(void)
     }
 }
 
+/* A task that is to read the whole waits for another one, while parts of it are read. */
+static void run_planned_shared(void)
+{
+    static struct starpu_codelet codelet = {.cpu_funcs = {look_both},
+                                            .nbuffers = 2,
+                                            .modes = {STARPU_R, STARPU_R},
+                                            .name = "look_both"};
+
+    open_whole();
+    for (int round = 0; round < LENGTH / 3; round++) {
+        submit(&step_items_codelet, whole, round);
+        starpu_task_wait_for_all();
+        submit(&step_late_codelet, handles[0], round);
+        submit_pair(&codelet, whole, handles[0]);
+        starpu_data_partition_plan(whole, &part_filter, parts);
+        starpu_data_partition_readonly_submit(whole, PARTS, parts);
+        submit_pair(&codelet, parts[1], handles[1]);
+        submit(&step_codelet, handles[1], round); /* when it has ended a line is taken */
+        starpu_data_unpartition_submit(whole, PARTS, parts, STARPU_MAIN_RAM);
+        starpu_data_partition_clean(whole, PARTS, parts);
+    }
+    close_whole();
+}
+
 static int looking, called; /* atomic */
 
 static void note_call(void *arg)
@@ -482,6 +506,7 @@ const struct mode orders_parts[] = {{"parts-added", run_added},
                                     {"planned-read-called", run_planned_read_called},
                                     {"planned-access", run_planned_access},
                                     {"planned-leaving", run_planned_leaving},
+                                    {"planned-shared", run_planned_shared},
                                     {"planned-spin", run_planned_spin},
                                     {"planned-beside", run_planned_beside},
                                     {"parts-read-called", run_read_called},
