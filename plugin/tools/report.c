@@ -11,11 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/forced.h"
 #include "tools/arguments.h"
+#include "tools/draw.h"
+#include "tools/events.h"
 #include "tools/report_parts.h"
 #include "tools/tool.h"
-#include "store/forced.h"
-#include "tools/events.h"
 #include "tools/traced.h"
 
 /* ---- without a trace ------------------------------------------------------------------------- */
@@ -224,21 +225,19 @@ static void read_statistics(const struct paths *paths, struct tic_report *report
                         : NULL;
 }
 
+static void write_data(FILE *out, const void *report)
+{
+    tic_report_print_json(out, report);
+}
+
+/* Without a page there are tables. */
 static int write_page(const char *path, const struct tic_report *report)
 {
-    FILE *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+    FILE *page = tic_draw("report", write_data, report);
 
-    if (!out) {
-        fprintf(stderr, "starpu-tic: cannot write %s: %s\n", path, strerror(errno));
-        return TIC_TOOL_FAILED;
-    }
-    tic_report_print(out, report);
-    int status = ferror(out) ? EIO : 0;
-    if (out != stdout && fclose(out) != 0)
-        status = errno;
-    if (status)
-        fprintf(stderr, "starpu-tic: cannot write %s: %s\n", path, strerror(status));
-    return status ? TIC_TOOL_FAILED : TIC_TOOL_OK;
+    if (!page)
+        tic_report_print_text(stdout, report);
+    return tic_draw_put(page, path);
 }
 
 int tic_tool_report_page(int argc, char **argv)
@@ -259,12 +258,12 @@ int tic_tool_report_page(int argc, char **argv)
         fprintf(stderr, "starpu-tic: out of memory\n");
         status = TIC_TOOL_FAILED;
     }
-    if (status == TIC_TOOL_OK && paths.as_json) {
-        tic_report_print_json(stdout, &report);
-    } else if (status == TIC_TOOL_OK) {
+    if (status == TIC_TOOL_OK)
         read_statistics(&paths, &report);
+    if (status == TIC_TOOL_OK && paths.as_json)
+        tic_report_print_json(stdout, &report);
+    else if (status == TIC_TOOL_OK)
         status = write_page(paths.output, &report);
-    }
     json_decref(report.stats);
     tic_saved_clear(&report.lines);
     if (report.is_open)
