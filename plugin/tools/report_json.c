@@ -45,6 +45,15 @@ static json_t *runs_json(const struct tic_traced *traced)
     return list;
 }
 
+/* Why the last run was not followed by another; null: nobody said so. */
+static json_t *reason_json(const struct tic_traced_run *run)
+{
+    return run && run->no_restart[0]
+               ? json_pack("{s:s, s:I, s:o}", "reason", run->no_restart, "restarts",
+                           (json_int_t)run->restarts, "tasks", tic_json_text(run->tasks))
+               : json_null();
+}
+
 static json_t *crashes_json(const struct tic_traced *traced)
 {
     json_t *list = json_array();
@@ -261,15 +270,19 @@ static json_t *head_json(const struct tic_report *report)
     const struct tic_traced *traced = &report->traced;
     const struct tic_traced_run *run = last_run(report);
     const char *program = report->lines.program ? report->lines.program : run ? run->program : "";
+    const char *arguments = report->lines.arguments ? report->lines.arguments
+                            : run                   ? run->arguments
+                                                    : "";
+    const char *directory = report->directory ? report->directory : traced->directory;
 
-    return json_pack(
-        "{s:s, s:b, s:f, s:f, s:i, s:o, s:o, s:o, s:b, s:o}", "version", PACKAGE_VERSION, "traced",
-        (int)report->has_trace, "begun", traced->origin, "seconds", traced->end, "workers",
-        traced->workers, "program", tic_json_text(program), "arguments",
-        text_or_null(report->lines.arguments), "directory",
-        text_or_null(report->directory ? report->directory : traced->directory), "is_there",
-        report->directory != NULL, "running",
-        report->directory ? json_boolean(tic_ask_is_used(report->directory)) : json_null());
+    return json_pack("{s:s, s:b, s:f, s:f, s:i, s:o, s:o, s:o, s:b, s:o, s:o}", "version",
+                     PACKAGE_VERSION, "traced", (int)report->has_trace, "begun", traced->origin,
+                     "seconds", traced->end, "workers", traced->workers, "program",
+                     tic_json_text(program), "arguments", tic_json_text(arguments), "directory",
+                     text_or_null(directory), "is_there", report->directory != NULL, "running",
+                     report->directory ? json_boolean(tic_ask_is_used(report->directory))
+                                       : json_null(),
+                     "no_restart", reason_json(run));
 }
 
 void tic_report_print_json(FILE *out, const struct tic_report *report)

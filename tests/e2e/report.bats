@@ -129,6 +129,23 @@ setup_file() {
         "[1,0,true]" ]
 }
 
+@test "the page tells the arguments of the program, and why a supervisor gave up" {
+    trace=$PWD/trace
+    export STARPU_TIC_EVERY=20 STARPU_TIC_FAIL=line-renamed:1 P_QUIET=1
+    run_apart "$tool" run --max-restarts 2 --backoff 0 --trace "$trace" -- "$program" 'a "b' c
+    [ "$status" -eq 137 ]
+    "$tool" report "$trace" -o page.html
+    grep -q '<span class="soft">a &#34;b c</span>' page.html
+    grep -q 'It was not started again: no more than 2 restarts were allowed (--max-restarts). The same command goes on from checkpoint 3' page.html
+    grep -q '"bad">killed by SIGKILL<' page.html
+    unset STARPU_TIC_FAIL
+    run_apart "$tool" run --trace "$trace" -- "$program" 'a "b' c
+    [ "$status" -eq 0 ]
+    "$tool" report "$trace" -o page.html # without a directory
+    grep -q '<span class="soft">a &#34;b c</span>' page.html
+    grep -q 'It finished at [0-9:]*, .* after the first start' page.html
+}
+
 @test "without python3 a table is printed; with it the page is what --json tells" {
     trace=$PWD/trace
     P_QUIET=1 STARPU_TIC_EVERY=20 STARPU_TIC_TRACE=$trace crash line-renamed:3 "$program"

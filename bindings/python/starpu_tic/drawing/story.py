@@ -70,8 +70,20 @@ def _last(data):
     if run["status"] == 0:
         return f"It finished at {clock_of(data, run['end'])}, {duration(data['seconds'])} after the first start."
     line = next((line["line"] for line in data["lines"] if line["good"]), None)
-    return "It was not started again; the same command " + (
+    return f"It was not started again{_reason(data['no_restart'])}. The same command " + (
         f"goes on from checkpoint {line}." if line else "begins from the start." if data["is_there"] else "goes on.")
+
+
+def _reason(told):
+    """Why a supervisor gave up."""
+    if not told:
+        return ""
+    count = count_of(told["restarts"], "restart")
+    return {"spent": f": no more than {count} were allowed (--max-restarts)",
+            "stuck": f": after {count}, no checkpoint came further than the one before (--no-progress)",
+            "asked": ": somebody asked it to end", "final": ": it would have ended the same way",
+            "input": ": its standard input was a pipe, which cannot be read again",
+            }.get(told["reason"], "") + ("." + told["tasks"].rstrip(".") if told["tasks"] else "")
 
 
 def _of_lines(data):
