@@ -97,6 +97,11 @@ static uint64_t mode_bits(const struct tic_log_record *record, size_t access)
     return record->words[2 + access] & ((1u << TIC_LOG_MODE_BITS) - 1);
 }
 
+bool tic_event_writes(const struct tic_log_record *record, size_t access)
+{
+    return mode_bits(record, access) & 2;
+}
+
 const char *tic_event_mode(const struct tic_log_record *record, size_t access)
 {
     /* As all versions of StarPU number them. */

@@ -30,6 +30,7 @@ enum { TIC_EVENT_NAME = 72 };
 /* Accesses; 0 when the record is damaged. */
 size_t tic_event_accesses(const struct tic_log_record *record);
 uint64_t tic_event_data(const struct tic_log_record *record, size_t access);
+bool tic_event_writes(const struct tic_log_record *record, size_t access);
 /* In words: "RW", "W|COMMUTE". */
 const char *tic_event_mode(const struct tic_log_record *record, size_t access);
 /* The codelet's name. False when the record is damaged. */

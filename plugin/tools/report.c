@@ -15,6 +15,7 @@
 #include "tools/arguments.h"
 #include "tools/draw.h"
 #include "tools/events.h"
+#include "tools/json_text.h"
 #include "tools/report_parts.h"
 #include "tools/tool.h"
 #include "tools/traced.h"
@@ -196,6 +197,25 @@ static int read_trace(const struct paths *paths, struct tic_report *report)
     return trace == paths->path ? status : 0;
 }
 
+/* Who writes which data, by the event log; without one nothing is known. */
+static void read_writers(struct tic_report *report)
+{
+    struct tic_events events = {0};
+    char name[TIC_EVENT_NAME], number[32];
+
+    report->writers = json_object();
+    if (tic_events_load(&report->store, &events) != 0)
+        events.count = 0;
+    for (size_t i = 0; i < events.count; i++)
+        for (size_t k = 0; k < tic_event_accesses(&events.items[i]); k++)
+            if (tic_event_writes(&events.items[i], k) && tic_event_name(&events.items[i], name)) {
+                snprintf(number, sizeof(number), "%llu",
+                         (unsigned long long)tic_event_data(&events.items[i], k));
+                json_object_set_new(report->writers, number, tic_json_text(name));
+            }
+    tic_events_clear(&events);
+}
+
 static int read_directory(const struct paths *paths, struct tic_report *report)
 {
     bool given = !is_file(paths->path);
@@ -207,6 +227,8 @@ static int read_directory(const struct paths *paths, struct tic_report *report)
         report->directory = path;
         status = tic_saved_read(&report->store, &report->lines);
     }
+    if (status == 0)
+        read_writers(report);
     if (status == 0 && !report->has_trace)
         status = tic_logged_read(&report->store, &report->traced);
     if (status == 0 && given && !report->has_trace && !tic_arguments_is_run(path)) {
@@ -265,6 +287,7 @@ int tic_tool_report_page(int argc, char **argv)
     else if (status == TIC_TOOL_OK)
         status = write_page(paths.output, &report);
     json_decref(report.stats);
+    json_decref(report.writers);
     tic_saved_clear(&report.lines);
     if (report.is_open)
         tic_store_close(&report.store);

@@ -165,23 +165,27 @@ static json_t *lines_json(const struct tic_saved_lines *lines)
     return list;
 }
 
-static json_t *value_json(const struct tic_line *line, const struct tic_line_value *value)
+static json_t *value_json(const struct tic_report *report, const struct tic_line_value *value)
 {
+    const struct tic_line *line = &report->lines.newest;
     struct tic_shape shape = tic_line_extent_shape(&line->extents[value->extent]);
-    char text[128];
+    char text[128], number[32];
 
     tic_saved_shape_text(text, sizeof(text), &shape);
-    return json_pack("{s:I, s:o, s:s, s:I, s:I}", "data", (json_int_t)value->id, "name",
-                     text_or_null(tic_name_plain(value->id)), "shape", text, "bytes",
+    snprintf(number, sizeof(number), "%llu", (unsigned long long)value->id);
+    return json_pack("{s:I, s:o, s:O?, s:s, s:I, s:I}", "data", (json_int_t)value->id, "name",
+                     text_or_null(tic_name_plain(value->id)), "codelet",
+                     json_object_get(report->writers, number), "shape", text, "bytes",
                      (json_int_t)tic_shape_bytes(&shape), "written", (json_int_t)value->version);
 }
 
-static json_t *data_json(const struct tic_saved_lines *lines)
+static json_t *data_json(const struct tic_report *report)
 {
+    const struct tic_line *line = &report->lines.newest;
     json_t *list = json_array();
 
-    for (size_t i = 0; lines->has_newest && i < lines->newest.value_count; i++)
-        json_array_append_new(list, value_json(&lines->newest, &lines->newest.values[i]));
+    for (size_t i = 0; report->lines.has_newest && i < line->value_count; i++)
+        json_array_append_new(list, value_json(report, &line->values[i]));
     return list;
 }
 
@@ -295,8 +299,8 @@ void tic_report_print_json(FILE *out, const struct tic_report *report)
         "crashes", crashes_json(traced), "checkpoints", checkpoints_json(traced), "tasks",
         tasks_json(traced), "records_left_out", (json_int_t)traced->dropped, "full",
         (int)traced->full, "messages", messages_json(traced), "lines", lines_json(&report->lines),
-        "data", data_json(&report->lines), "codelets", names_json(traced), "statistics",
-        report->stats, "interval", interval_json(report));
+        "data", data_json(report), "codelets", names_json(traced), "statistics", report->stats,
+        "interval", interval_json(report));
 
     json_object_update_new(head, rest);
     fputs("{", out);

@@ -18,8 +18,9 @@ struct tic_report {
     bool is_open;
     const char *directory; /* NULL: it is not there */
     struct tic_saved_lines lines;
-    json_t *stats; /* or NULL */
-    double mtbf;   /* s, as asked for; 0: not */
+    json_t *stats;   /* or NULL */
+    json_t *writers; /* by number of a datum: the last codelet that writes it, as the log says */
+    double mtbf;     /* s, as asked for; 0: not */
 };
 
 /* All that the page needs, as JSON. */

@@ -127,6 +127,9 @@ setup_file() {
     grep -q 'class="c0' page.html
     [ "$("$tool" report --json "$STARPU_TIC_DIR" | jq -c '[(.runs | length), (.crashes | length), .tasks.executions >= 50]')" = \
         "[1,0,true]" ]
+    rm -r "$STARPU_TIC_DIR"
+    P_QUIET=1 STARPU_TIC_PROTOCOL=tic+sel STARPU_TIC_VERIFY=0 STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
+    "$tool" report --json "$STARPU_TIC_DIR" | jq -e '(.data | length > 0) and all(.data[]; .codelet)'
 }
 
 @test "the page tells the arguments of the program, and why a supervisor gave up" {

@@ -64,20 +64,22 @@ def _writes(values):
 
 
 def _rows(values):
-    """Data with a name is shown by itself, other data of one shape together: the largest first."""
+    """Data with a name is shown by itself, other data of one shape that one codelet writes together."""
     def order(value):
-        return -value["bytes"], value["shape"], value["name"] is None, value["data"]
+        return value["shape"], value["codelet"] or "", value["name"] is None, value["data"]
 
     def group(value):
-        return value["shape"], value["data"] if value["name"] else None
+        return value["shape"], value["codelet"], value["data"] if value["name"] else None
 
     for _, members in itertools.groupby(sorted(values, key=order), group):
         members = list(members)
         first, count = members[0], len(members)
         name = f"data {first['data']}" + (f" \"{first['name']}\"" if first["name"] else "")
         size = size_of(first["bytes"] * count)
-        yield (name if count == 1 else f"{count_of(count)} data", first["bytes"] * count,
-               f"{size}: {first['shape']}{', each' if count > 1 else ''}, {_writes(members)}")
+        codelet = f" by {first['codelet']}" if first["codelet"] and first["written"] else ""
+        yield (name if count == 1 else f"{count_of(count)} data{codelet.replace(' by', ' of')}", first["bytes"] * count,
+               f"{size}: {first['shape']}{', each' if count > 1 else ''}, {_writes(members)}"
+               f"{codelet if count == 1 else ''}")
 
 
 def largest_data(data):
@@ -88,7 +90,8 @@ def largest_data(data):
             "all. ")
     if len(rows) == 1 and len(values) > 1:
         return what + f"All of it is alike: {values[0]['shape']}, {_writes(values)}.", ""
-    what += "Data has the number of its registration; data of one shape is shown together."
+    what += "Data has the number of its registration. Data of one shape is shown together"
+    what += ", by the codelet that writes it last." if any(value["codelet"] for value in values) else "."
     if len(rows) > MOST_DATA:
         what += f" The largest {MOST_DATA} of {len(rows)} rows."
     most = max(1, rows[0][1])

@@ -57,7 +57,7 @@ gap:7px 12px;align-items:center;font-size:14px}.bars .bar{display:flex;height:16
 table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}
 th{text-align:left;color:var(--soft);font-weight:500}tr:last-child td{border:0}
 td,th{padding:4px 14px 4px 0;border-bottom:1px solid var(--line);vertical-align:top}
-.scroll{overflow-x:auto}td.n,th.n{text-align:right;white-space:nowrap}
+.scroll{overflow-x:auto}td.n,th.n{text-align:right}td.n,th.n,td.when{white-space:nowrap}
 td.text{overflow-wrap:anywhere}.bad{color:var(--bad)}.ok{color:var(--ok)}
 i.bad{background:var(--bad)}i.wait{background:var(--wait)}i.mark{background:var(--mark)}
 i.ok{background:var(--ok)}i.down{opacity:1;background:var(--soft)}i.ink{background:var(--ink)}

@@ -94,7 +94,7 @@ def _interval(data):
 def _lines(data):
     heads = (("n", "line"), ("", "taken"), ("n", "tasks done"), ("n", "submitted by then"), ("n", "data"),
              ("n", "size"), ("", "state"))
-    rows = [(("n", line["line"]), ("", day_of(line["created"]) if line["created"] else ""),
+    rows = [(("n", line["line"]), ("when", day_of(line["created"]) if line["created"] else ""),
              ("n", count_of(line["tasks_done"])), ("n", count_of(line["tasks_submitted"])), ("n", line["handles"]),
              ("n", size_of(line["bytes"])), ("ok" if line["good"] else "bad", text(line["state"])))
             for line in data["lines"]]

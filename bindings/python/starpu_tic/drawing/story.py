@@ -94,7 +94,8 @@ def _of_lines(data):
     place = (f"checkpoint {line['line']} of {day_of(line['created'])}, with "
              f"{count_of(line['tasks_done'])} of the {count_of(line['tasks_submitted'])} tasks done that were submitted "
              "by then")
-    return f"It runs; its newest is {place}." if data["running"] else f"The same command goes on from {place}."
+    results = f"; the event log has {count_of(len(data['executed']), 'result')} of tasks" if data["executed"] else ""
+    return f"{'It runs; its newest is' if data['running'] else 'The same command goes on from'} {place}{results}."
 
 
 def story(data):
