@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Axes of pictures: where a value lies, round marks, and numbers with units. No drawing here."""
+import bisect
 import math
 
 MOST_GAPS = 32
@@ -10,30 +11,34 @@ class TimeScale:
     """Time from left to right, 0 to 1. Stretches in which nothing was there are drawn short."""
 
     def __init__(self, begin, end):
-        self.begin, self.end, self.gaps = begin, end if end > begin else begin + 1e-6, []
+        self.end, self.gaps = end if end > begin else begin + 1e-6, []
+        #: between these moments time goes on evenly
+        self.moments, self.places = [begin, self.end], [0.0, 1.0]
 
     def add_gap(self, begin, end, busy):
         """Gaps come in order; those that are not worth it stay as they are."""
-        if len(self.gaps) < MOST_GAPS and end - begin >= LEAST_GAP * busy:
-            self.gaps.append((begin, end))
-
-    def _gap_time(self, until):
-        return sum(max(0, min(until, end) - begin) for begin, end in self.gaps)
+        if len(self.gaps) == MOST_GAPS or end - begin < LEAST_GAP * busy:
+            return
+        self.gaps.append((begin, end))
+        self.moments[-1:] = [begin, end, self.end]
+        speed = (1 - len(self.gaps) * GAP_WIDTH) / max(self.busy, 1e-300)
+        self.places = [0.0]
+        for i, (first, last) in enumerate(zip(self.moments, self.moments[1:])):
+            self.places.append(self.places[-1] + (GAP_WIDTH if i % 2 else (last - first) * speed))
 
     @property
     def busy(self):
-        return self.end - self.begin - self._gap_time(self.end)
+        return self.end - self.moments[0] - sum(end - begin for begin, end in self.gaps)
 
     def place(self, time):
         """What lies beyond an end is at it."""
-        if not time > self.begin:
+        i = bisect.bisect_right(self.moments, time) - 1
+        if i < 0:
             return 0.0
-        if time >= self.end:
+        if i + 1 == len(self.moments):
             return 1.0
-        gaps = sum(min(1, max(0, time - begin) / (end - begin)) for begin, end in self.gaps)
-        past = time - self.begin - self._gap_time(time)
-        wide = 1 - len(self.gaps) * GAP_WIDTH
-        return (past / self.busy * wide if self.busy > 0 else 0) + gaps * GAP_WIDTH
+        share = (time - self.moments[i]) / (self.moments[i + 1] - self.moments[i])
+        return self.places[i] + share * (self.places[i + 1] - self.places[i])
 
     def is_in_gap(self, time):
         return any(begin < time < end for begin, end in self.gaps)
@@ -41,7 +46,7 @@ class TimeScale:
     def ticks(self, most=12):
         """Places and texts of round times; marks that would touch are left out."""
         size, last = time_step(self.busy, most), -1
-        first = math.ceil(self.begin / size)
+        first = math.ceil(self.moments[0] / size)
         for number in range(first, first + 1000):
             time = number * size
             if time > self.end:

@@ -80,12 +80,6 @@ class Timeline:
 
     # ---- tasks ----
 
-    def _may_join(self, bundle, longest, task):
-        first, last = bundle[0], bundle[-1]
-        gap = self.scale.place(task.begin) - self.scale.place(last.end)
-        return ((longest.worker, longest.run) == (task.worker, task.run) and gap < self.least / 2
-                and self.scale.place(task.end) - self.scale.place(first.begin) < self.least)
-
     def _bundle(self, bundle, longest):
         """Tasks that are drawn together; the longest one names them."""
         count, lost = len(bundle), sum(task.lost for task in bundle)
@@ -106,14 +100,19 @@ class Timeline:
         return drawn
 
     def _tasks(self):
-        bundle, longest = [], None
+        bundle, longest, first, last, place = [], None, 0, 0, self.scale.place
         for task in self.tasks:
-            if bundle and not self._may_join(bundle, longest, task):
+            begin, end = place(task.begin), place(task.end)
+            if bundle and not ((longest.worker, longest.run) == (task.worker, task.run)
+                               and end - first < self.least and begin - last < self.least / 2):
                 yield self._bundle(bundle, longest)
                 bundle = []
+            if not bundle:
+                first = begin
             if not bundle or task.end - task.begin > longest.end - longest.begin:
                 longest = task
             bundle.append(task)
+            last = end
         if bundle:
             yield self._bundle(bundle, longest)
 
