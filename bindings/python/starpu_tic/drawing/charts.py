@@ -26,13 +26,15 @@ def volumes(data):
                      f'width="{width:.3f}%" height="{max(height, 1):.1f}"><title>checkpoint '
                      f"{checkpoint['line']}: {size_of(checkpoint['bytes'])} written, "
                      f"{count_of(checkpoint['tasks_done'])} tasks done</title></rect>\n")
+    marks = time_grid(scale, HEIGHT) + lines + "".join(marks)
     return (f'<div class="plot">{labels}<svg class="volumes" height="{HEIGHT}" role="img" aria-label="bytes of '
-            f'each checkpoint">\n{time_grid(scale, HEIGHT)}{lines}{"".join(marks)}</svg>\n{time_axis(scale)}</div>\n')
+            f'each checkpoint">\n{marks}</svg>\n{time_axis(scale)}</div>\n')
 
 
 def _part(style, seconds, most, what):
-    return (f'<i class="{style}" style="width:{100 * seconds / most:.2f}%" title="{what}: {duration(seconds)}"></i>'
-            if seconds > 0 else "")
+    if not seconds > 0:
+        return ""
+    return f'<i class="{style}" style="width:{100 * seconds / most:.2f}%" title="{what}: {duration(seconds)}"></i>'
 
 
 def crashes(data):
@@ -47,10 +49,12 @@ def crashes(data):
     rows = "".join(
         f'<div>{number}: at {duration(data["runs"][crash["run"] - 1]["end"])}</div><div class="bar">'
         + "".join(_part(style, crash[part], most, what) for style, part, what in parts)
-        + f'</div><div class="value">{duration(loss(crash))}, {count_of(crash["tasks_again"], "task")} again</div>\n'
+        + f'</div><div class="value">{duration(loss(crash))}, {count_of(crash["tasks_again"], "task")} again'
+        "</div>\n"
         for number, crash in found[-MOST_CRASHES:])
+    rest = f'<p class="soft">The last {MOST_CRASHES} of {len(found)}.</p>\n' if len(found) > MOST_CRASHES else ""
     return (f'<div class="bars crashes">\n{rows}</div>\n' + key(*((style, what) for style, _, what in parts))
-            + (f'<p class="soft">The last {MOST_CRASHES} of {len(found)}.</p>\n' if len(found) > MOST_CRASHES else ""))
+            + rest)
 
 
 # ---- data ----
@@ -76,10 +80,12 @@ def _rows(values):
         first, count = members[0], len(members)
         name = f"data {first['data']}" + (f" \"{first['name']}\"" if first["name"] else "")
         size = size_of(first["bytes"] * count)
-        codelet = f" by {first['codelet']}" if first["codelet"] and first["written"] else ""
-        yield (name if count == 1 else f"{count_of(count)} data{codelet.replace(' by', ' of')}", first["bytes"] * count,
-               f"{size}: {first['shape']}{', each' if count > 1 else ''}, {_writes(members)}"
-               f"{codelet if count == 1 else ''}")
+        codelet = first["codelet"] if first["written"] else None
+        how = f"{size}: {first['shape']}{', each' if count > 1 else ''}, {_writes(members)}"
+        if count == 1:
+            yield name, first["bytes"], how + (f" by {codelet}" if codelet else "")
+        else:
+            yield f"{count_of(count)} data" + (f" of {codelet}" if codelet else ""), first["bytes"] * count, how
 
 
 def largest_data(data):
@@ -96,5 +102,6 @@ def largest_data(data):
         what += f" The largest {MOST_DATA} of {len(rows)} rows."
     most = max(1, rows[0][1])
     return what, '<div class="bars data">\n' + "".join(
-        f'<div>{text(name)}</div><div class="bar"><i class="mark" style="width:{100 * size / most:.2f}%"></i></div>'
-        f'<div class="value">{how}</div>\n' for name, size, how in rows[:MOST_DATA]) + "</div>\n"
+        f'<div>{text(name)}</div><div class="bar"><i class="mark" style="width:{100 * size / most:.2f}%"></i>'
+        "</div>"
+        f'<div class="value">{text(how)}</div>\n' for name, size, how in rows[:MOST_DATA]) + "</div>\n"

@@ -4,7 +4,8 @@ import collections
 
 MOST_TASKS = 300  # drawn one by one; more are summarized
 MOST_DATA = 40  # of a summary; the rest is one box
-STATES = {"not started": "white", "lost: it was running": "#f4a6a0", "done": "#b7e1a1", "executed again": "#f7dc8b"}
+STATES = {"not started": "white", "lost: it was running": "#f4a6a0", "done": "#b7e1a1",
+          "executed again": "#f7dc8b"}
 CREATED, LOST, DONE, AGAIN = STATES
 STOLEN = "#2b5fb3"
 
@@ -103,7 +104,8 @@ def _summary(tasks):
 
 def draw(data):
     tasks = tasks_of(data["events"])
-    lines = ["digraph tasks {", '  node [fontsize=10, fontname="Helvetica"];', "  edge [arrowsize=0.6, fontsize=9];",
+    lines = ["digraph tasks {", '  node [fontsize=10, fontname="Helvetica"];',
+             "  edge [arrowsize=0.6, fontsize=9];",
              "  subgraph cluster_legend {", '    label="tasks; boxes: data.version"; fontsize=10;']
     lines += [f'    l{number} [style=filled, fillcolor="{color}", label="{state}"];'
               for number, (state, color) in enumerate(STATES.items(), 1)]

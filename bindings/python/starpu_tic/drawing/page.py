@@ -5,9 +5,10 @@ import re
 
 COLORS = 8  # classes c0 to c7 of fills; c8: others
 
-_VARIABLES = """:root{color-scheme:light dark;--page:#f6f7f9;--card:#fff;--ink:#1c2026;--soft:#5b6470;--line:#dfe3e8;
---lane:#eef0f3;--bad:#c8283c;--wait:#b26a00;--mark:#2468c8;--ok:#1b7f4b;--c0:#4477aa;--c1:#e0853a;--c2:#3a9d77;
---c3:#b8578e;--c4:#8a7bc8;--c5:#a58a00;--c6:#4aa3c7;--c7:#8c5a3c;--c8:#8a929c}
+_VARIABLES = """:root{color-scheme:light dark;--page:#f6f7f9;--card:#fff;--ink:#1c2026;--soft:#5b6470;
+--line:#dfe3e8;--lane:#eef0f3;--bad:#c8283c;--wait:#b26a00;--mark:#2468c8;--ok:#1b7f4b;
+--c0:#4477aa;--c1:#e0853a;--c2:#3a9d77;--c3:#b8578e;--c4:#8a7bc8;
+--c5:#a58a00;--c6:#4aa3c7;--c7:#8c5a3c;--c8:#8a929c}
 @media(prefers-color-scheme:dark){:root{--page:#14171b;--card:#1c2026;--ink:#e7eaee;--soft:#9da6b2;
 --line:#363c45;--lane:#262b32;--bad:#ff6f7d;--wait:#f0b04a;--mark:#7db1ff;--ok:#5fd09a;--c0:#6f9fd0;--c1:#f0a060;
 --c2:#5cc49a;--c3:#dc86b6;--c4:#ada0ee;--c5:#cdb53c;--c6:#74c6e6;--c7:#c08c6a;--c8:#a4acb6}}
@@ -18,8 +19,10 @@ body{margin:0;background:var(--page);color:var(--ink);
 font:15px/1.5 system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}
 main{max-width:1320px;margin:0 auto;padding:24px 20px 40px}
 h1{font-size:25px;line-height:1.25;margin:0 0 4px;overflow-wrap:anywhere}
-h2{font-size:17px;margin:0}p{margin:4px 0}.soft{color:var(--soft)}.story{font-size:16px;max-width:65em;margin:10px 0}
-section{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:16px 18px 18px;margin-top:16px}
+h2{font-size:17px;margin:0}p{margin:4px 0}.soft{color:var(--soft)}
+.story{font-size:16px;max-width:65em;margin:10px 0}
+section{background:var(--card);border:1px solid var(--line);border-radius:10px;
+padding:16px 18px 18px;margin-top:16px}
 section>p.soft{margin:2px 0 12px;max-width:75em}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:10px;margin-top:16px}
 .tile{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:10px 14px}
@@ -39,7 +42,8 @@ _PICTURES = """.plot{display:grid;grid-template-columns:86px minmax(0,1fr);colum
 .notes{position:relative;height:18px;grid-column:2;font-size:12px}.notes em{font-style:normal}
 .notes span{position:absolute;transform:translateX(-50%);white-space:nowrap;color:var(--bad);line-height:18px}
 .notes span.last{transform:translateX(-100%)}
-.point{position:absolute;width:12px;height:12px;margin:-6px 0 0 -6px;border-radius:50%;border:2px solid var(--card)}
+.point{position:absolute;width:12px;height:12px;margin:-6px 0 0 -6px;border-radius:50%;
+border:2px solid var(--card)}
 .point.run{width:16px;height:16px;margin:-8px 0 0 -8px;background:var(--bad)}
 .grid{stroke:var(--line)}.edge{stroke:var(--soft)}.lane{fill:var(--lane)}.stall{fill:var(--bad)}
 .death{stroke:var(--bad);stroke-width:2}.down{fill:var(--bad);opacity:.13}.again{fill:url(#hatch)}
@@ -48,11 +52,13 @@ _PICTURES = """.plot{display:grid;grid-template-columns:86px minmax(0,1fr);colum
 
 _LISTS = """.key{display:flex;flex-wrap:wrap;gap:4px 18px;margin:12px 0 0;padding:0;list-style:none;font-size:13px}
 .key i{display:inline-block;width:13px;height:13px;border-radius:3px;margin-right:6px;vertical-align:-2px}
-.key .lost{border:1px dashed var(--ink)}.key .fatal{width:3px;background:var(--bad)}
+.key .lost{border:1px dashed var(--ink)}.key .idle{background:var(--lane);border:1px solid var(--line)}
+.key .fatal{width:3px;background:var(--bad)}
 .key .gap{background:var(--bad);opacity:.25}.key .again{background:repeating-linear-gradient(135deg,
 transparent 0 3px,var(--ok) 3px 5px);opacity:.7}
 .bars{display:grid;grid-template-columns:minmax(110px,max-content) minmax(0,1fr) minmax(0,max-content);
-gap:7px 12px;align-items:center;font-size:14px}.bars .bar{display:flex;height:16px;border-radius:3px;overflow:hidden}
+gap:7px 12px;align-items:center;font-size:14px}
+.bars .bar{display:flex;height:16px;border-radius:3px;overflow:hidden}
 .bar i{display:block;height:100%;min-width:1px}.bars .value{font-variant-numeric:tabular-nums}
 table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}
 th{text-align:left;color:var(--soft);font-weight:500}tr:last-child td{border:0}
@@ -68,8 +74,8 @@ i.ok{background:var(--ok)}i.down{opacity:1;background:var(--soft)}i.ink{backgrou
 .bars .value{grid-column:1/3;margin-bottom:6px}td,th{padding-right:9px}}
 """
 
-_HATCH = """<svg width="0" height="0" style="position:absolute" aria-hidden="true"><defs><pattern id="hatch" width="6"
-height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0V6"
+_HATCH = """<svg width="0" height="0" style="position:absolute" aria-hidden="true"><defs><pattern id="hatch"
+width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0V6"
 style="stroke:var(--ok);stroke-width:3;opacity:.35"/></pattern></defs></svg>
 """
 
@@ -119,8 +125,9 @@ def attribute(style):
 def ticks(places):
     """Marks on the axis below: pairs of 0 to 1 and texts. Narrow pages show every other one."""
     def mark(index, place, what):
-        side = " first" if place < 0.02 else " last" if place > 0.985 else ""
-        return f'<span class="{"odd" if index % 2 else "even"}{side}" style="left:{100 * place:.3f}%">{what}</span>'
+        style = "odd" if index % 2 else "even"
+        style += " first" if place < 0.02 else " last" if place > 0.985 else ""
+        return f'<span class="{style}" style="left:{100 * place:.3f}%">{what}</span>'
 
     return '<div class="ticks">' + "".join(mark(i, *place) for i, place in enumerate(places)) + "</div>\n"
 
@@ -132,8 +139,7 @@ def line(style, left, right, top, bottom):
 
 def heights(height, top, size, label):
     """The axis at the left, and its lines: marks at 0, size, 2 size ... up to top."""
-    values = [i * size for i in range(int(top / size * 1.0001) + 1)]
-    labels = "".join(f'<div style="top:{height * (1 - value / top):.1f}px">{label(value)}</div>' for value in values)
-    lines = "".join(line("grid" if value else "edge", 0, 100, f"{height * (1 - value / top):.1f}",
-                         f"{height * (1 - value / top):.1f}") for value in values)
+    values = [(i * size, height * (1 - i * size / top)) for i in range(int(top / size * 1.0001) + 1)]
+    labels = "".join(f'<div style="top:{y:.1f}px">{label(value)}</div>' for value, y in values)
+    lines = "".join(line("grid" if value else "edge", 0, 100, f"{y:.1f}", f"{y:.1f}") for value, y in values)
     return f'<div class="heights" style="height:{height}px">{labels}</div>\n', lines

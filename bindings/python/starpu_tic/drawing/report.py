@@ -70,7 +70,8 @@ def _timeline(data):
     title = "Workers over time"
     if not data["executed"] and not data["traced"]:
         return section(title, f"Nothing was recorded. {RECORD} (STARPU_TIC_TRACE) records when tasks run.")
-    what = ("Each mark is a task; short ones are drawn together. Point at a mark to see what it is."
+    what = ("Each mark is a task; short ones are drawn together, in the color of the longest. Point at a mark to "
+            "see what it is."
             if data["traced"] else "From the event log, which holds the results of tasks since the last recovery "
             f"line only. {RECORD} records all tasks.")
     body = Timeline(data).draw()
@@ -84,10 +85,10 @@ def _interval(data):
     numbers = data["interval"]
     sources = {"given": "as it was given", "crashes": "as often as this run crashed or was stopped",
                "setting": "STARPU_TIC_MTBF; fewer than five crashes do not tell"}
-    what = ("The share of the time that checkpoints and crashes take, by models from the literature, if a fault comes "
-            f"every {duration(numbers['mtbf'])} ({sources[numbers['mtbf_is']]}), a checkpoint costs "
-            f"{duration(numbers['tc'])} and its loading {duration(numbers['tl'])}. Points are the best periods of the "
-            "models; <code>--mtbf</code> tells another.")
+    what = ("The share of the time that checkpoints and crashes take, by models from the literature, if a fault "
+            f"comes every {duration(numbers['mtbf'])} ({sources[numbers['mtbf_is']]}), a checkpoint costs "
+            f"{duration(numbers['tc'])} and its loading {duration(numbers['tl'])}. Points are the best periods of "
+            "the models; <code>--mtbf</code> tells another.")
     return section("How far apart checkpoints should be", what, waste.chart(numbers))
 
 
@@ -98,8 +99,8 @@ def _lines(data):
              ("n", count_of(line["tasks_done"])), ("n", count_of(line["tasks_submitted"])), ("n", line["handles"]),
              ("n", size_of(line["bytes"])), ("ok" if line["good"] else "bad", text(line["state"])))
             for line in data["lines"]]
-    what = ("A restart begins with the newest undamaged one. Values were not read; <code>starpu-tic verify</code> does "
-            "that." if rows else "There are none.")
+    what = ("A restart begins with the newest undamaged one. Values were not read; <code>starpu-tic verify</code> "
+            "does that." if rows else "There are none.")
     return section("Recovery lines in the directory", what, table("", heads, rows) if rows else "")
 
 
@@ -114,10 +115,11 @@ def _messages(data):
 def _sections(data):
     yield _timeline(data)
     if data["checkpoints"]:
-        yield section("Volume of each checkpoint", "What was written since the checkpoint before, from cut to commit.",
-                      charts.volumes(data))
+        yield section("Volume of each checkpoint",
+                      "What was written since the checkpoint before, from cut to commit.", charts.volumes(data))
     if data["traced"] and data["crashes"]:
-        yield section("What each crash cost", "Time from the cut that the restart begins with to the first new task.",
+        yield section("What each crash cost",
+                      "Time from the cut that the restart begins with to the first new task.",
                       charts.crashes(data))
     if data["interval"]:
         yield _interval(data)

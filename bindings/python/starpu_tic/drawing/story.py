@@ -14,8 +14,9 @@ def day_of(seconds):
 
 
 def clock_of(data, seconds):
-    """Of a time since the first start."""
-    return day_of(data["begun"] + seconds)[11:]
+    """Of a time since the first start, with the day where it is another one."""
+    first, moment = day_of(data["begun"]), day_of(data["begun"] + seconds)
+    return moment[11:] if moment[:10] == first[:10] else moment
 
 
 def state_of(data):
@@ -41,8 +42,8 @@ def _ended(run):
 
 
 def _loss(crash):
-    again = count_of(crash["tasks_again"], "task")
-    return f"{duration(crash['work'])} of work lost" + (f", {again} to execute again" if crash["tasks_again"] else "")
+    again = f", {count_of(crash['tasks_again'], 'task')} to execute again" if crash["tasks_again"] else ""
+    return f"{duration(crash['work'])} of work lost{again}"
 
 
 def _crash(data, crash):
@@ -62,16 +63,17 @@ def _origin(data, run):
 
 
 def _last(data):
-    run = data["runs"][-1]
+    run, end = data["runs"][-1], clock_of(data, data["runs"][-1]["end"])
     if not run["ended"]:
         if data["running"] is False:
-            return f"It was killed after {clock_of(data, run['end'])}: nobody saw its end, and no process runs it now."
-        return f"It is last known at {clock_of(data, run['end'])}."
+            return f"It was killed after {end}: nobody saw its end, and no process runs it now."
+        return f"It is last known at {end}."
     if run["status"] == 0:
-        return f"It finished at {clock_of(data, run['end'])}, {duration(data['seconds'])} after the first start."
+        return f"It finished at {end}, {duration(data['seconds'])} after the first start."
     line = next((line["line"] for line in data["lines"] if line["good"]), None)
-    return f"It was not started again{_reason(data['no_restart'])}. The same command " + (
-        f"goes on from checkpoint {line}." if line else "begins from the start." if data["is_there"] else "goes on.")
+    where = f" on from checkpoint {line}" if line else " on"
+    where = "begins from the start" if data["is_there"] and not line else "goes" + where
+    return f"It was not started again{_reason(data['no_restart'])}. The same command {where}."
 
 
 def _reason(told):
@@ -92,9 +94,10 @@ def _of_lines(data):
     if not line:
         return "No undamaged checkpoint is there: the same command begins from the start."
     place = (f"checkpoint {line['line']} of {day_of(line['created'])}, with "
-             f"{count_of(line['tasks_done'])} of the {count_of(line['tasks_submitted'])} tasks done that were submitted "
-             "by then")
-    results = f"; the event log has {count_of(len(data['executed']), 'result')} of tasks" if data["executed"] else ""
+             f"{count_of(line['tasks_done'])} of the {count_of(line['tasks_submitted'])} tasks done that were "
+             "submitted by then")
+    results = count_of(len(data["executed"]), "result")
+    results = f"; the event log has {results} of tasks" if data["executed"] else ""
     return f"{'It runs; its newest is' if data['running'] else 'The same command goes on from'} {place}{results}."
 
 

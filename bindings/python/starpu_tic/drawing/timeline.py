@@ -74,7 +74,8 @@ class Timeline:
 
     def _stretch(self, style, what, begin, end, top, height):
         left = self._place(begin)
-        return (f'<rect class="{style}" x="{left:.3f}%" y="{top}" width="{max(self._place(end) - left, 0.02):.3f}%" '
+        width = max(self._place(end) - left, 0.02)
+        return (f'<rect class="{style}" x="{left:.3f}%" y="{top}" width="{width:.3f}%" '
                 f'height="{height}"><title>{text(what)}, at {duration(begin)}, for {duration(end - begin)}'
                 "</title></rect>\n")
 
@@ -175,6 +176,7 @@ class Timeline:
         codelets += [("c8", "others")] * (len(self.shares) > COLORS)
         deaths, later = sum(map(died, data["runs"])), data["runs"][1:]
         marks = [
+            ("idle", "no task runs", True),
             ("c0 lost", "pale: executed again after a crash", any(task.lost for task in self.tasks)),
             ("ink", "notch at the top: stolen from another worker", any(task.victim >= 0 for task in self.tasks)),
             ("bad", "held by a checkpoint: a line at the bottom, or the lane of main()", data["stalls"]),

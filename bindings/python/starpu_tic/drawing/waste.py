@@ -7,8 +7,8 @@ from .page import heights, key, line, text, ticks
 from .scale import duration, step
 
 #: Periods that people read at a glance, in seconds; then those that fill gaps between them.
-MARKS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 60, 600, 3600, 86400, 864e3, 864e4, 864e5, 2e-3, 5e-3, 2e-2, 5e-2,
-         0.2, 0.5, 2, 5, 20, 30, 120, 300, 1200, 1800, 7200, 18e3, 36e3, 172800, 432e3)
+MARKS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 60, 600, 3600, 86400, 864e3, 864e4, 864e5, 2e-3, 5e-3, 2e-2,
+         5e-2, 0.2, 0.5, 2, 5, 20, 30, 120, 300, 1200, 1800, 7200, 18e3, 36e3, 172800, 432e3)
 
 
 class Curves:
@@ -75,8 +75,9 @@ def chart(data):
         f'{curves.path(model, lambda share: BOX * share, lambda waste: BOX * (1 - waste / top), 1.5 * top)}"/>\n'
         for i, model in enumerate(curves.models))
     points = "".join(
-        f'<span class="{style}" style="left:{100 * curves.place(period):.3f}%;top:{HEIGHT * (1 - waste / top):.1f}px"'
-        f' title="{name}"></span>\n' for style, period, waste, name in _points(curves))
+        f'<span class="{style}" style="left:{100 * curves.place(period):.3f}%;'
+        f'top:{HEIGHT * (1 - waste / top):.1f}px" title="{name}"></span>\n'
+        for style, period, waste, name in _points(curves))
     items = [("bad", f"this run: {duration(curves.period)}"
               + _percent(curves.models[-2]["at_period"]))] if curves.period else []
     items += [(f"c{i}", f"{model['name']}: {duration(model['period'])}{_percent(model['waste'])}")
@@ -135,12 +136,12 @@ class Picture:
                          for i, (light, dark, _, width, _) in enumerate(STYLES))
         title = "Expected waste against the checkpoint period"
         costs = [time_of(self.costs[name]) for name in ("tc", "tl", "mtbf", "work")]
-        return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" width="{WIDE}" height="{HIGH}" '
-                f'role="img">\n<title>{title}</title>\n<style>{STYLE}{styles}</style>\n<rect class="page" '
-                f'width="{WIDE}" height="{HIGH}"/>\n<clipPath id="area"><rect x="{LEFT}" y="{TOP}" '
-                f'width="{RIGHT - LEFT}" height="{BOTTOM - TOP}"/></clipPath>\n<text class="title" x="{LEFT}" y="28">'
-                f'{title}</text>\n<text class="small" x="{LEFT}" y="50">a checkpoint costs {costs[0]}, loading '
-                f"{costs[1]}, MTBF {costs[2]}, work {costs[3]}</text>\n")
+        return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" width="{WIDE}" '
+                f'height="{HIGH}" role="img">\n<title>{title}</title>\n<style>{STYLE}{styles}</style>\n'
+                f'<rect class="page" width="{WIDE}" height="{HIGH}"/>\n<clipPath id="area"><rect x="{LEFT}" '
+                f'y="{TOP}" width="{RIGHT - LEFT}" height="{BOTTOM - TOP}"/></clipPath>\n<text class="title" x="{LEFT}" '
+                f'y="28">{title}</text>\n<text class="small" x="{LEFT}" y="50">a checkpoint costs {costs[0]}, '
+                f"loading {costs[1]}, MTBF {costs[2]}, work {costs[3]}</text>\n")
 
     def _axes(self):
         size = step(100 * self.curves.top, 6)
