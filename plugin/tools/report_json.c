@@ -269,10 +269,21 @@ static json_t *interval_json(const struct tic_report *report)
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
+/* The last that told of itself; a run that is killed at once does not. */
+static const struct tic_traced_run *told_run(const struct tic_report *report)
+{
+    const struct tic_traced *traced = &report->traced;
+
+    for (unsigned long i = traced->runs.count; i-- > 0;)
+        if (traced->runs.items[i].started)
+            return &traced->runs.items[i];
+    return NULL;
+}
+
 static json_t *head_json(const struct tic_report *report)
 {
     const struct tic_traced *traced = &report->traced;
-    const struct tic_traced_run *run = last_run(report);
+    const struct tic_traced_run *run = told_run(report);
     const char *program = report->lines.program ? report->lines.program : run ? run->program : "";
     const char *arguments = report->lines.arguments ? report->lines.arguments
                             : run                   ? run->arguments
@@ -286,7 +297,7 @@ static json_t *head_json(const struct tic_report *report)
                      text_or_null(directory), "is_there", report->directory != NULL, "running",
                      report->directory ? json_boolean(tic_ask_is_used(report->directory))
                                        : json_null(),
-                     "no_restart", reason_json(run));
+                     "no_restart", reason_json(last_run(report)));
 }
 
 void tic_report_print_json(FILE *out, const struct tic_report *report)

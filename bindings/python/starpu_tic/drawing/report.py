@@ -54,9 +54,10 @@ def _head(data):
         title += f' <span class="soft">{text(data["arguments"])}</span>'
     state = f'<b class="{style}">{state}</b>' if style else f"<b>{state}</b>"
     if data["traced"]:
-        run = data["runs"][-1]
-        state += f", begun {day_of(data['begun'])}, protocol {text(run['protocol'])}"
-        state += f", on {text(run['host'])}" if run["host"] else ""
+        state += f", begun {day_of(data['begun'])}"
+    told = next((run for run in reversed(data["runs"]) if run["protocol"]), None)
+    if data["traced"] and told:
+        state += f", protocol {text(told['protocol'])}, on {text(told['host'])}"
     head = f"<h1>{title}</h1>\n<p>{state}</p>\n<p class=\"story\">{text(story(data))}</p>\n"
     if data["directory"]:
         head += (f'<p class="soft">recovery lines: <code>{text(data["directory"])}</code>'
