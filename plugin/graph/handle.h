@@ -79,7 +79,8 @@ struct tic_redo_place {
     uint8_t queued; /* how tasks that are use it, or data that shares its memory: TIC_QUEUED_*;
                        guarded by the submission lock, as is: */
     bool named; /* at the cut: entries that have still to pass, or callbacks, need it as it is */
-    unsigned users, coming;      /* who have not returned; who have not begun */
+    _Atomic unsigned users;      /* who have not returned; changed under a mutex of the redo */
+    unsigned coming;             /* who have not begun */
     bool gives_back;             /* it leaves with its value when no users are left */
     struct tic_redo_call *first; /* put off, in their order */
 };

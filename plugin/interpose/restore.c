@@ -182,6 +182,58 @@ struct tic_saved tic_data_recovered_value(struct tic_handle *handle)
     return saved;
 }
 
+/* Its value is there already, or a kernel reads an older one. */
+static bool stays(const struct tic_handle *part)
+{
+    const struct tic_handle *keeper = part->family ? part->family->root : part;
+
+    return part->restart.restored || atomic_load(&keeper->restart.redo.users) > 0;
+}
+
+static bool any_stays(const struct tic_handle *whole)
+{
+    for (unsigned i = 0; i < whole->child_count; i++)
+        if (stays(whole->children[i]) || any_stays(whole->children[i]))
+            return true;
+    return false;
+}
+
+static struct tic_layout layout_on(const struct tic_handle *handle, unsigned node)
+{
+    struct tic_layout layout;
+
+    tic_interface_layout(tic_real.starpu_data_get_interface_id(handle->data),
+                         tic_real.starpu_data_get_interface_on_node(handle->data, node), &layout);
+    return layout;
+}
+
+/* Of its parts, from memory to a copy of the whole. */
+static void copy_what_stays(const struct tic_handle *whole, unsigned node, char *memory, char *copy)
+{
+    for (unsigned i = 0; i < whole->child_count; i++) {
+        const struct tic_handle *part = whole->children[i];
+        struct tic_layout from = layout_on(part, node), to = from;
+        to.base = copy + (from.base - memory);
+        if (stays(part))
+            tic_layout_copy(&to, &from);
+        else
+            copy_what_stays(part, node, memory, copy);
+    }
+}
+
+/* A kernel that reads a part sees no other value there meanwhile. */
+static void read_around_parts(const struct restore *restore, const struct tic_handle *whole,
+                              unsigned node)
+{
+    struct tic_layout to = layout_on(whole, node), copy = to;
+
+    copy.base = tic_or_stop(malloc(tic_layout_span(&to)));
+    read_into(restore, &copy);
+    copy_what_stays(whole, node, to.base, copy.base);
+    tic_layout_copy(&to, &copy);
+    free(copy.base);
+}
+
 static void take(const struct tic_handle *handle)
 {
     if (tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, STARPU_W) != 0)
@@ -229,7 +281,10 @@ static void deliver(struct tic_handle *handle, const struct tic_saved *saved)
         take_parts(handle);
     else if (!direct)
         take(handle);
-    read_value(&restore, tic_real.starpu_data_get_interface_on_node(handle->data, home));
+    if (any_stays(handle) && tic_layout_is_writable(&handle->layout))
+        read_around_parts(&restore, handle, home);
+    else
+        read_value(&restore, tic_real.starpu_data_get_interface_on_node(handle->data, home));
     if (!direct)
         tic_release(handle->data, STARPU_MAIN_RAM);
     tic_guard--;

@@ -153,23 +153,39 @@ static void finish(int status, void *arg)
     tic_trace_flush();
 }
 
+/* With spaces between them. */
+static void quote_arguments(char *quoted, unsigned size, const struct tic_line_text *arguments)
+{
+    unsigned used = 0;
+
+    quoted[0] = '\0';
+    for (size_t at = 0; at < arguments->size; at += strlen(arguments->text + at) + 1) {
+        if (used > 0 && used + 1 < size)
+            quoted[used++] = ' ';
+        tic_trace_quote(quoted + used, size - used, arguments->text + at);
+        used += (unsigned)strlen(quoted + used);
+    }
+}
+
 /* What a report says of the run. */
 static void trace_start(const struct tic_session *session, uint64_t line)
 {
     const struct tic_snapshot *snapshot = &session->snapshot;
-    char path[PATH_MAX], program[PATH_MAX], host[256];
+    char path[PATH_MAX], program[PATH_MAX], host[256], arguments[512];
 
     if (!tic_trace_is_on())
         return;
     tic_trace_quote(path, sizeof(path), session->store.path);
     tic_trace_quote(program, sizeof(program), snapshot->about.program);
     tic_trace_quote(host, sizeof(host), snapshot->about.host);
+    quote_arguments(arguments, sizeof(arguments), &snapshot->about.arguments);
     tic_trace_put("directory", ", \"path\": \"%s\"", path);
     tic_trace_put("start",
-                  ", \"program\": \"%.500s\", \"host\": \"%s\", \"workers\": %u, \"line\": %llu, "
+                  ", \"program\": \"%.500s\", \"arguments\": \"%s\", \"host\": \"%s\", "
+                  "\"workers\": %u, \"line\": %llu, "
                   "\"tasks_done\": %llu, \"protocol\": \"%s\", \"period\": %g, \"mtbf\": %g",
-                  program, host, (unsigned)snapshot->about.workers, (unsigned long long)line,
-                  (unsigned long long)session->recovered_tasks,
+                  program, arguments, host, (unsigned)snapshot->about.workers,
+                  (unsigned long long)line, (unsigned long long)session->recovered_tasks,
                   tic_protocol_names[session->settings.protocol], snapshot->period,
                   session->settings.mtbf);
     tic_trace_wake(); /* a report of a run that dies now has nothing else */

@@ -92,9 +92,14 @@ uint64_t tic_event_data(const struct tic_log_record *record, size_t access)
     return record->words[2 + access] >> TIC_LOG_MODE_BITS;
 }
 
-uint64_t tic_event_mode_bits(const struct tic_log_record *record, size_t access)
+static uint64_t mode_bits(const struct tic_log_record *record, size_t access)
 {
     return record->words[2 + access] & ((1u << TIC_LOG_MODE_BITS) - 1);
+}
+
+bool tic_event_writes(const struct tic_log_record *record, size_t access)
+{
+    return mode_bits(record, access) & 2;
 }
 
 const char *tic_event_mode(const struct tic_log_record *record, size_t access)
@@ -103,7 +108,7 @@ const char *tic_event_mode(const struct tic_log_record *record, size_t access)
     static const char *const plain[] = {"none", "R", "W", "RW"};
     static const char *const more[] = {"SCRATCH", "REDUX", "COMMUTE"};
     static char text[64];
-    uint64_t bits = tic_event_mode_bits(record, access);
+    uint64_t bits = mode_bits(record, access);
 
     snprintf(text, sizeof(text), "%s", plain[bits & 3]);
     for (unsigned i = 0; i < 3; i++)

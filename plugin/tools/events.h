@@ -3,6 +3,8 @@
 #ifndef TIC_TOOLS_EVENTS_H
 #define TIC_TOOLS_EVENTS_H
 
+#include <stdio.h>
+
 #include "store/eventlog.h"
 
 struct tic_store;
@@ -19,12 +21,16 @@ int tic_events_read(const char *path, struct tic_events *events);
 int tic_events_load(struct tic_store *store, struct tic_events *events);
 void tic_events_clear(struct tic_events *events);
 
+/* As JSON (`starpu-tic log --json`), and in words, a line each, on standard output. */
+void tic_events_write(FILE *out, const struct tic_events *events);
+void tic_events_print(const struct tic_events *events);
+
 /* ---- of a created task ---------------------------------------------------------------------- */
 enum { TIC_EVENT_NAME = 72 };
 /* Accesses; 0 when the record is damaged. */
 size_t tic_event_accesses(const struct tic_log_record *record);
 uint64_t tic_event_data(const struct tic_log_record *record, size_t access);
-uint64_t tic_event_mode_bits(const struct tic_log_record *record, size_t access);
+bool tic_event_writes(const struct tic_log_record *record, size_t access);
 /* In words: "RW", "W|COMMUTE". */
 const char *tic_event_mode(const struct tic_log_record *record, size_t access);
 /* The codelet's name. False when the record is damaged. */

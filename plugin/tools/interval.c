@@ -15,8 +15,9 @@
 #include "interval/models.h"
 #include "interval/phi.h"
 #include "tools/json_text.h"
-#include "tools/curve.h"
+#include "tools/draw.h"
 #include "tools/tool.h"
+#include "tools/waste.h"
 #include "tools/arguments.h"
 #include "store/store.h"
 
@@ -337,12 +338,6 @@ static struct row judge(enum tic_interval_model model, const struct request *req
     return row;
 }
 
-/* JSON has neither NaN nor infinity. */
-static json_t *real_or_null(double number)
-{
-    return isfinite(number) ? json_real(number) : json_null();
-}
-
 static json_t *costs_json(const struct request *request)
 {
     const struct tic_interval_costs *costs = &request->costs;
@@ -353,8 +348,8 @@ static json_t *costs_json(const struct request *request)
         tic_interval_phi_clamp(costs->phi, costs->processes), "processes",
         (json_int_t)costs->processes, "log_rate", costs->log_rate, "replay", costs->t_replay,
         "least", costs->least, "max_recovery",
-        real_or_null(costs->max_recovery > 0 ? costs->max_recovery : NAN), "max_overhead",
-        real_or_null(costs->max_overhead > 0 ? costs->max_overhead : NAN), "work", request->work);
+        tic_json_real(costs->max_recovery > 0 ? costs->max_recovery : NAN), "max_overhead",
+        tic_json_real(costs->max_overhead > 0 ? costs->max_overhead : NAN), "work", request->work);
 }
 
 static json_t *measured_json(const struct tic_measured *measured)
@@ -369,13 +364,13 @@ static json_t *row_json(const struct row *row, const struct request *request)
         json_pack("{s:s, s:s, s:f, s:f, s:s, s:o, s:o}", "model", row->name, "source", row->source,
                   "interval", row->choice.interval, "period",
                   row->choice.interval + request->costs.t_c, "rule", rule_names[row->choice.rule],
-                  "wall", real_or_null(row->wall), "waste", real_or_null(row->waste));
+                  "wall", tic_json_real(row->wall), "waste", tic_json_real(row->waste));
 
     if (request->period > 0)
         json_object_set_new(object, "at_period",
                             json_pack("{s:f, s:o, s:o}", "period", request->period, "wall",
-                                      real_or_null(row->period_wall), "waste",
-                                      real_or_null(row->period_waste)));
+                                      tic_json_real(row->period_wall), "waste",
+                                      tic_json_real(row->period_waste)));
     return object;
 }
 
@@ -464,21 +459,14 @@ static void print_table(const struct row *rows, const struct request *request)
         puts("-: the model does not hold there");
 }
 
-/* An exit status. */
-static int plot(const struct request *request, const struct row *rows)
+static void write_curves(FILE *out, const void *data)
 {
-    struct tic_interval_choice choices[TIC_INTERVAL_MODELS];
-    struct tic_curve curve = {.costs = &request->costs,
-                              .choices = choices,
-                              .work = request->work,
-                              .period = request->period};
+    const struct request *request = data;
+    json_t *answer = tic_waste_json(&request->costs, request->work, request->period);
 
-    for (int i = 0; i < TIC_INTERVAL_MODELS; i++)
-        choices[i] = rows[i].choice;
-    int status = tic_curve_write(request->plot, &curve);
-    if (status)
-        fprintf(stderr, "starpu-tic: cannot write %s: %s\n", request->plot, strerror(-status));
-    return status ? TIC_TOOL_FAILED : TIC_TOOL_OK;
+    json_object_set_new(answer, "costs", costs_json(request));
+    json_dumpf(answer, out, JSON_REAL_PRECISION(17));
+    json_decref(answer);
 }
 
 int tic_tool_interval(int argc, char **argv)
@@ -502,5 +490,8 @@ int tic_tool_interval(int argc, char **argv)
         print_json(rows, &request);
     else
         print_table(rows, &request);
-    return request.plot && plot(&request, rows) != TIC_TOOL_OK ? TIC_TOOL_FAILED : status;
+    if (request.plot &&
+        tic_draw_put(tic_draw("interval", write_curves, &request), request.plot) != TIC_TOOL_OK)
+        status = TIC_TOOL_FAILED;
+    return status;
 }

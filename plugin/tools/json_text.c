@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "tools/json_text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,11 @@ json_t *tic_json_text(const char *bytes)
         text = json_string(shown);
     free(shown);
     return text;
+}
+
+json_t *tic_json_real(double number)
+{
+    return isfinite(number) ? json_real(number) : json_null();
 }
 
 void tic_json_print(json_t *json, unsigned digits)

@@ -9,6 +9,7 @@
 #include "store/forced.h"
 #include "tools/arguments.h"
 #include "tools/events.h"
+#include "tools/json_text.h"
 #include "tools/tool.h"
 
 /* ---- words ---------------------------------------------------------------------------------- */
@@ -124,7 +125,7 @@ static json_t *entry_of(const struct tic_log_record *record)
         if (fields[record->kind][i] && i < record->count)
             json_object_set_new(entry, fields[record->kind][i], task_of(record->words[i]));
     if (record->kind == TIC_LOGGED_CREATED && tic_event_name(record, name)) {
-        json_object_set_new(entry, "codelet", json_string(name));
+        json_object_set_new(entry, "codelet", tic_json_text(name));
         json_object_set_new(entry, "accesses", accesses_of(record));
     }
     if (record->kind == TIC_LOGGED_STARTED && record->count >= 2)
@@ -133,9 +134,9 @@ static json_t *entry_of(const struct tic_log_record *record)
         json_object_set_new(entry, "task", task_of(submitted.task.id));
         json_object_set_new(entry, "by", task_of(submitted.parent));
         json_object_set_new(entry, "codelet",
-                            json_string(strchr(submitted.codelet, '\t')
-                                            ? strchr(submitted.codelet, '\t') + 1
-                                            : submitted.codelet));
+                            tic_json_text(strchr(submitted.codelet, '\t')
+                                              ? strchr(submitted.codelet, '\t') + 1
+                                              : submitted.codelet));
     }
     if (tic_ended_decode(record, &ended)) {
         add_workers(entry, ended.workers);
@@ -195,6 +196,27 @@ static void print_entry(json_t *entry, uint64_t begin, const struct tic_log_reco
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
+void tic_events_write(FILE *out, const struct tic_events *events)
+{
+    fputs("{\"events\": [\n", out);
+    for (size_t i = 0; i < events->count; i++) {
+        json_t *entry = entry_of(&events->items[i]);
+        json_dumpf(entry, out, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
+        fputs(i + 1 < events->count ? ",\n" : "\n", out);
+        json_decref(entry);
+    }
+    fputs("]}\n", out);
+}
+
+void tic_events_print(const struct tic_events *events)
+{
+    for (size_t i = 0; i < events->count; i++) {
+        json_t *entry = entry_of(&events->items[i]);
+        print_entry(entry, events->items[0].time, &events->items[i]);
+        json_decref(entry);
+    }
+}
+
 static int print_log(const char *path, bool as_json)
 {
     struct tic_events events = {0};
@@ -205,21 +227,11 @@ static int print_log(const char *path, bool as_json)
         return TIC_TOOL_FAILED;
     }
     if (as_json)
-        puts("{\"events\": [");
-    for (size_t i = 0; i < events.count; i++) {
-        json_t *entry = entry_of(&events.items[i]);
-        if (as_json) {
-            json_dumpf(entry, stdout, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
-            puts(i + 1 < events.count ? "," : "");
-        } else {
-            print_entry(entry, events.items[0].time, &events.items[i]);
-        }
-        json_decref(entry);
-    }
-    if (as_json)
-        puts("]}");
+        tic_events_write(stdout, &events);
     else if (events.count == 0)
         printf("no events in %s\n", path);
+    else
+        tic_events_print(&events);
     tic_events_clear(&events);
     return TIC_TOOL_OK;
 }

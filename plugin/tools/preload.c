@@ -106,24 +106,40 @@ static bool tic_needed_first(const char *path, char library[NAME_MAX + 1])
 #define SYSCALLS "tic-syscalls.so"
 #define RANKS "libstarputic-mpi.so"
 
-/* The library beside the tool wherever it was moved to, in the build tree, or where it was
- * installed. */
-static int find_library(char path[PATH_MAX])
+/* The first of two places, from the folder of the tool on, that is there; else the third one. */
+static int find_place(const char *const places[3], char path[PATH_MAX])
 {
-    static const char *const beside[] = {".libs/" LIBRARY, "../lib/" LIBRARY};
-    char self[PATH_MAX], candidate[PATH_MAX + sizeof("/.libs/" LIBRARY)];
+    char self[PATH_MAX], candidate[PATH_MAX + 64];
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
     self[length > 0 ? length : 0] = '\0';
     char *slash = strrchr(self, '/');
     if (slash)
         *slash = '\0';
-    for (size_t i = 0; slash && i < sizeof(beside) / sizeof(beside[0]); i++) {
-        snprintf(candidate, sizeof(candidate), "%s/%s", self, beside[i]);
+    for (size_t i = 0; slash && i < 2; i++) {
+        snprintf(candidate, sizeof(candidate), "%s/%s", self, places[i]);
         if (realpath(candidate, path))
             return 0;
     }
-    return realpath(TIC_LIBDIR "/" LIBRARY, path) ? 0 : -ENOENT;
+    return realpath(places[2], path) ? 0 : -ENOENT;
+}
+
+/* The library beside the tool wherever it was moved to, in the build tree, or where it was
+ * installed. */
+static int find_library(char path[PATH_MAX])
+{
+    static const char *const places[] = {".libs/" LIBRARY, "../lib/" LIBRARY,
+                                         TIC_LIBDIR "/" LIBRARY};
+
+    return find_place(places, path);
+}
+
+int tic_tool_find_module(char path[PATH_MAX])
+{
+    static const char *const places[] = {"bindings/python", "../share/starpu-tic/python",
+                                         TIC_DATADIR "/starpu-tic/python"};
+
+    return find_place(places, path);
 }
 
 /* As the store module: in the library's folder of plug-ins when installed, else beside it. */

@@ -11,11 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/forced.h"
 #include "tools/arguments.h"
+#include "tools/draw.h"
+#include "tools/events.h"
+#include "tools/json_text.h"
 #include "tools/report_parts.h"
 #include "tools/tool.h"
-#include "store/forced.h"
-#include "tools/events.h"
 #include "tools/traced.h"
 
 /* ---- without a trace ------------------------------------------------------------------------- */
@@ -195,6 +197,25 @@ static int read_trace(const struct paths *paths, struct tic_report *report)
     return trace == paths->path ? status : 0;
 }
 
+/* Who writes which data, by the event log; without one nothing is known. */
+static void read_writers(struct tic_report *report)
+{
+    struct tic_events events = {0};
+    char name[TIC_EVENT_NAME], number[32];
+
+    report->writers = json_object();
+    if (tic_events_load(&report->store, &events) != 0)
+        events.count = 0;
+    for (size_t i = 0; i < events.count; i++)
+        for (size_t k = 0; k < tic_event_accesses(&events.items[i]); k++)
+            if (tic_event_writes(&events.items[i], k) && tic_event_name(&events.items[i], name)) {
+                snprintf(number, sizeof(number), "%llu",
+                         (unsigned long long)tic_event_data(&events.items[i], k));
+                json_object_set_new(report->writers, number, tic_json_text(name));
+            }
+    tic_events_clear(&events);
+}
+
 static int read_directory(const struct paths *paths, struct tic_report *report)
 {
     bool given = !is_file(paths->path);
@@ -206,6 +227,8 @@ static int read_directory(const struct paths *paths, struct tic_report *report)
         report->directory = path;
         status = tic_saved_read(&report->store, &report->lines);
     }
+    if (status == 0)
+        read_writers(report);
     if (status == 0 && !report->has_trace)
         status = tic_logged_read(&report->store, &report->traced);
     if (status == 0 && given && !report->has_trace && !tic_arguments_is_run(path)) {
@@ -224,21 +247,19 @@ static void read_statistics(const struct paths *paths, struct tic_report *report
                         : NULL;
 }
 
+static void write_data(FILE *out, const void *report)
+{
+    tic_report_print_json(out, report);
+}
+
+/* Without a page there are tables. */
 static int write_page(const char *path, const struct tic_report *report)
 {
-    FILE *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+    FILE *page = tic_draw("report", write_data, report);
 
-    if (!out) {
-        fprintf(stderr, "starpu-tic: cannot write %s: %s\n", path, strerror(errno));
-        return TIC_TOOL_FAILED;
-    }
-    tic_report_print(out, report);
-    int status = ferror(out) ? EIO : 0;
-    if (out != stdout && fclose(out) != 0)
-        status = errno;
-    if (status)
-        fprintf(stderr, "starpu-tic: cannot write %s: %s\n", path, strerror(status));
-    return status ? TIC_TOOL_FAILED : TIC_TOOL_OK;
+    if (!page)
+        tic_report_print_text(stdout, report);
+    return tic_draw_put(page, path);
 }
 
 int tic_tool_report_page(int argc, char **argv)
@@ -259,13 +280,14 @@ int tic_tool_report_page(int argc, char **argv)
         fprintf(stderr, "starpu-tic: out of memory\n");
         status = TIC_TOOL_FAILED;
     }
-    if (status == TIC_TOOL_OK && paths.as_json) {
-        tic_report_print_json(stdout, &report);
-    } else if (status == TIC_TOOL_OK) {
+    if (status == TIC_TOOL_OK)
         read_statistics(&paths, &report);
+    if (status == TIC_TOOL_OK && paths.as_json)
+        tic_report_print_json(stdout, &report);
+    else if (status == TIC_TOOL_OK)
         status = write_page(paths.output, &report);
-    }
     json_decref(report.stats);
+    json_decref(report.writers);
     tic_saved_clear(&report.lines);
     if (report.is_open)
         tic_store_close(&report.store);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a report knows, and its page. */
+/* What a report knows. */
 #ifndef TIC_TOOLS_REPORT_PARTS_H
 #define TIC_TOOLS_REPORT_PARTS_H
 
@@ -18,18 +18,14 @@ struct tic_report {
     bool is_open;
     const char *directory; /* NULL: it is not there */
     struct tic_saved_lines lines;
-    json_t *stats; /* or NULL */
-    double mtbf;   /* s, as asked for; 0: not */
+    json_t *stats;   /* or NULL */
+    json_t *writers; /* by number of a datum: the last codelet that writes it, as the log says */
+    double mtbf;     /* s, as asked for; 0: not */
 };
 
-/* The whole page. */
-void tic_report_print(FILE *out, const struct tic_report *report);
-/* The numbers behind it. */
+/* All that the page needs, as JSON. */
 void tic_report_print_json(FILE *out, const struct tic_report *report);
-
-/* Recovery lines, largest data, messages. */
-void tic_report_print_lines(FILE *out, const struct tic_report *report);
-void tic_report_print_data(FILE *out, const struct tic_report *report);
-void tic_report_print_messages(FILE *out, const struct tic_report *report);
+/* Runs, checkpoints and recovery lines, as tables. */
+void tic_report_print_text(FILE *out, const struct tic_report *report);
 
 #endif

@@ -6,85 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- time ----------------------------------------------------------------------------------- */
-
-struct tic_time_scale tic_time_scale_make(double begin, double end)
-{
-    return (struct tic_time_scale){.begin = begin, .end = end > begin ? end : begin + 1e-6};
-}
-
-void tic_time_scale_add_gap(struct tic_time_scale *scale, double begin, double end, double busy)
-{
-    if (scale->gap_count == TIC_SCALE_GAPS || end - begin < TIC_SCALE_GAP_LEAST * busy)
-        return;
-    scale->gaps[scale->gap_count].begin = begin;
-    scale->gaps[scale->gap_count++].end = end;
-}
-
-static double gap_time(const struct tic_time_scale *scale, double until)
-{
-    double time = 0;
-
-    for (unsigned i = 0; i < scale->gap_count; i++)
-        time += fmax(0, fmin(until, scale->gaps[i].end) - scale->gaps[i].begin);
-    return time;
-}
-
-double tic_time_scale_place(const struct tic_time_scale *scale, double time)
-{
-    double busy = scale->end - scale->begin - gap_time(scale, scale->end);
-    double wide = 1 - scale->gap_count * TIC_SCALE_GAP_WIDTH;
-    double gaps = 0;
-
-    if (!(time > scale->begin))
-        return 0;
-    if (time >= scale->end)
-        return 1;
-    for (unsigned i = 0; i < scale->gap_count; i++) {
-        double length = scale->gaps[i].end - scale->gaps[i].begin;
-        gaps += fmin(1, fmax(0, time - scale->gaps[i].begin) / length);
-    }
-    double past = time - scale->begin - gap_time(scale, time);
-    return (busy > 0 ? past / busy * wide : 0) + gaps * TIC_SCALE_GAP_WIDTH;
-}
-
-/* ---- steps ---------------------------------------------------------------------------------- */
-
-double tic_scale_step(double length, unsigned most)
-{
-    static const double digits[] = {1, 2, 5, 10};
-    double least = length / most;
-    double power = pow(10, floor(log10(least)));
-
-    if (!(least > 0) || !isfinite(least))
-        return 1;
-    for (unsigned i = 0; i < 4; i++)
-        if (digits[i] * power >= least * (1 - 1e-9))
-            return digits[i] * power;
-    return 10 * power;
-}
-
-double tic_scale_time_step(double seconds, unsigned most)
-{
-    static const double steps[] = {60,   120,   300,   600,   1200,  1800,  3600,
-                                   7200, 10800, 21600, 43200, 86400, 172800};
-    double step = tic_scale_step(seconds, most);
-
-    if (step <= 20)
-        return step;
-    for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
-        if (seconds / most <= steps[i])
-            return steps[i];
-    return tic_scale_step(seconds / 86400, most) * 86400;
-}
-
-double tic_scale_byte_step(double bytes, unsigned most)
-{
-    return fmax(1, tic_scale_step(bytes, most));
-}
-
-/* ---- words ---------------------------------------------------------------------------------- */
-
 static void print_long(char text[TIC_SCALE_TEXT], double seconds)
 {
     static const struct {
@@ -139,32 +60,6 @@ void tic_scale_duration(char text[TIC_SCALE_TEXT], double seconds)
         unit++;
     }
     print_number(text, seconds, seconds == 0 ? "s" : units[unit]);
-}
-
-static int decimals_of(double step)
-{
-    int decimals = 0;
-
-    while (decimals < 6 && fabs(step - round(step)) > 1e-6 * step) {
-        step *= 10;
-        decimals++;
-    }
-    return decimals;
-}
-
-void tic_scale_clock(char text[TIC_SCALE_TEXT], double seconds, double step)
-{
-    long whole = lround(seconds);
-
-    if (step < 0.01)
-        snprintf(text, TIC_SCALE_TEXT, "%.*f ms", decimals_of(step * 1000), seconds * 1000);
-    else if (seconds < 60 || step < 1)
-        snprintf(text, TIC_SCALE_TEXT, "%.*f s", decimals_of(step), seconds);
-    else if (seconds < 3600)
-        snprintf(text, TIC_SCALE_TEXT, "%ld:%02ld", whole / 60, whole % 60);
-    else
-        snprintf(text, TIC_SCALE_TEXT, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60,
-                 whole % 60);
 }
 
 void tic_scale_bytes(char text[TIC_SCALE_TEXT], double bytes)

@@ -209,6 +209,34 @@ static void trace_end(const struct supervisor *supervisor, const struct tic_rest
                          end->by_signal ? end->status - TIC_TOOL_BY_SIGNAL : 0);
 }
 
+/* Why no run follows. */
+static void trace_reason(const struct supervisor *supervisor, const char *reason)
+{
+    const char *path = supervisor->settings->trace;
+    char tasks[MOST_TEXT] = "", quoted[MOST_TEXT];
+
+    if (strcmp(reason, "stuck") == 0)
+        tic_culprits_describe(&supervisor->now, tasks, sizeof(tasks));
+    tic_trace_quote(quoted, sizeof(quoted), tasks);
+    if (path[0])
+        tic_trace_append(path, "no_restart",
+                         ", \"reason\": \"%s\", \"restarts\": %lu, \"tasks\": \"%s\"", reason,
+                         supervisor->restart.restarts, quoted);
+}
+
+static void trace_verdict(const struct supervisor *supervisor, enum tic_restart_verdict verdict)
+{
+    static const char *const reasons[TIC_RESTART_SPENT + 1] = {
+        [TIC_RESTART_ASKED] = "asked",
+        [TIC_RESTART_FINAL] = "final",
+        [TIC_RESTART_STUCK] = "stuck",
+        [TIC_RESTART_SPENT] = "spent",
+    };
+
+    if (reasons[verdict])
+        trace_reason(supervisor, reasons[verdict]);
+}
+
 static bool run_once(struct supervisor *supervisor, struct tic_restart_end *end)
 {
     supervisor->kills = tic_memory_kills(TIC_MEMORY_GROUPS, TIC_MEMORY_MOUNT);
@@ -243,6 +271,8 @@ static bool pause_before_restart(const struct supervisor *supervisor)
     bool goes_on = tic_child_pause(supervisor->restart.wait);
 
     if (!goes_on)
+        trace_reason(supervisor, "asked");
+    if (!goes_on)
         tic_log(
             TIC_LOG_INFO,
             "asked to end by signal %d before restart %lu: no restart. The same command goes on "
@@ -272,9 +302,12 @@ int tic_supervise(char **command, const struct tic_restart_rules *rules,
         if (tic_restart_may_follow(rules, &end))
             look_at_rest(&supervisor, &end);
         verdict = tic_restart_decide(&supervisor.restart, rules, &end);
-        if (verdict == TIC_RESTART_AGAIN && !has_input(&supervisor))
+        if (verdict == TIC_RESTART_AGAIN && !has_input(&supervisor)) {
+            trace_reason(&supervisor, "input");
             break;
+        }
         say(&supervisor, &end, verdict);
+        trace_verdict(&supervisor, verdict);
     } while (verdict == TIC_RESTART_AGAIN && pause_before_restart(&supervisor));
     if (supervisor.beacon) /* what the program has left running may go on */
         atomic_store(&supervisor.beacon->is_guarded, false);

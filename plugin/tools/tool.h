@@ -3,6 +3,7 @@
 #ifndef TIC_TOOLS_TOOL_H
 #define TIC_TOOLS_TOOL_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 /* Exit statuses of the tool itself, in the way of the shell. */
@@ -29,6 +30,9 @@ bool tic_tool_may_preload(void);
  * STARPU_TIC_WRITES, what looks at calls of libc (syscalls/), and first what the command needs to
  * come first. 0, or -1 after a message. */
 int tic_tool_preload(const char *command);
+
+/* The folder of the Python module, as the library: 0 or -ENOENT. */
+int tic_tool_find_module(char path[PATH_MAX]);
 
 /* Loads the store module, or ends the process with a message. */
 const struct tic_h5_ops *tic_tool_load_store(void);

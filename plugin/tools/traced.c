@@ -148,7 +148,17 @@ static void take_start(struct reading *reading, const json_t *event)
     run->mtbf = number_of(event, "mtbf");
     snprintf(run->protocol, sizeof(run->protocol), "%s", text_of(event, "protocol"));
     snprintf(run->program, sizeof(run->program), "%s", text_of(event, "program"));
+    snprintf(run->arguments, sizeof(run->arguments), "%s", text_of(event, "arguments"));
     snprintf(run->host, sizeof(run->host), "%s", text_of(event, "host"));
+}
+
+static void take_reason(struct reading *reading, const json_t *event)
+{
+    struct tic_traced_run *run = last_run(reading);
+
+    snprintf(run->no_restart, sizeof(run->no_restart), "%s", text_of(event, "reason"));
+    snprintf(run->tasks, sizeof(run->tasks), "%s", text_of(event, "tasks"));
+    run->restarts = count_of(event, "restarts");
 }
 
 /* The same task may come twice: when it runs, and when it has. */
@@ -270,6 +280,8 @@ static void take_event(struct reading *reading, const json_t *event)
         take_start(reading, event);
     else if (strcmp(kind, "end") == 0 || strcmp(kind, "ended") == 0)
         take_end(reading, event, strcmp(kind, "end") == 0);
+    else if (strcmp(kind, "no_restart") == 0)
+        take_reason(reading, event);
     else if (strcmp(kind, "dropped") == 0)
         reading->traced->dropped += count_of(event, "records");
     else if (strcmp(kind, "full") == 0)

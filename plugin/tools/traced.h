@@ -20,8 +20,10 @@ struct tic_traced_run {
     uint64_t line;       /* that it begins with; 0: from the start */
     uint64_t tasks_done; /* in it */
     double period, mtbf; /* s; as set or chosen */
-    char protocol[16], program[64], host[64];
-    char *directory; /* of its recovery lines; NULL: not known */
+    char protocol[16], program[64], arguments[512], host[64];
+    char no_restart[16], tasks[512]; /* why none follows: a word; tasks that ran at each crash */
+    uint64_t restarts;               /* before that */
+    char *directory;                 /* of its recovery lines; NULL: not known */
 };
 
 struct tic_traced_task {

@@ -133,6 +133,10 @@ exit_as_usual() { # scenarios...
     resume_order planned-shared 2 line-renamed:{2,3,4,5,7,9}
 }
 
+@test "a part is read when what was partitioned comes back" {
+    resume_order parts-reading 2 line-renamed:{3,4,6,7,9,10}
+}
+
 # A line is taken while its readers are still to begin; one of three is.
 @test "memory is registered again while its data is to leave, or is that of other data" {
     local scenario

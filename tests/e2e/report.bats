@@ -127,6 +127,50 @@ setup_file() {
     grep -q 'class="c0' page.html
     [ "$("$tool" report --json "$STARPU_TIC_DIR" | jq -c '[(.runs | length), (.crashes | length), .tasks.executions >= 50]')" = \
         "[1,0,true]" ]
+    rm -r "$STARPU_TIC_DIR"
+    P_QUIET=1 STARPU_TIC_PROTOCOL=tic+sel STARPU_TIC_VERIFY=0 STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
+    "$tool" report --json "$STARPU_TIC_DIR" | jq -e '(.data | length > 0) and all(.data[]; .codelet)'
+}
+
+@test "the page tells the arguments of the program, and why a supervisor gave up" {
+    trace=$PWD/trace
+    export STARPU_TIC_EVERY=20 STARPU_TIC_FAIL=line-renamed:1 P_QUIET=1
+    run_apart "$tool" run --max-restarts 2 --backoff 0 --trace "$trace" -- "$program" 'a "b' c
+    [ "$status" -eq 137 ]
+    "$tool" report "$trace" -o page.html
+    grep -q '<span class="soft">a &#34;b c</span>' page.html
+    grep -q 'It was not started again: no more than 2 restarts were allowed (--max-restarts). The same command goes on from checkpoint 3' page.html
+    grep -q '"bad">killed by SIGKILL<' page.html
+    unset STARPU_TIC_FAIL
+    run_apart "$tool" run --trace "$trace" -- "$program" 'a "b' c
+    [ "$status" -eq 0 ]
+    "$tool" report "$trace" -o page.html # without a directory
+    grep -q '<span class="soft">a &#34;b c</span>' page.html
+    grep -q 'It finished at [0-9:]*, .* after the first start' page.html
+}
+
+@test "without python3 a table is printed; with it the page is what --json tells" {
+    trace=$PWD/trace
+    P_QUIET=1 STARPU_TIC_EVERY=20 STARPU_TIC_TRACE=$trace crash line-renamed:3 "$program"
+    "$tool" report --json "$STARPU_TIC_DIR" --trace "$trace" >report.json
+    "$tool" report "$STARPU_TIC_DIR" --trace "$trace" -o page.html
+    grep -q '<p class="story">Started on [0-9: -]* on ' page.html
+    python -c 'import sys; sys.modules["numpy"] = None; from starpu_tic.drawing import main; main()' report \
+        <report.json >again.html
+    cmp page.html again.html
+    PATH=/nonexistent run_apart "$tool" report "$STARPU_TIC_DIR" --trace "$trace" -o none.html
+    [ "$status" -eq 1 ] && [ ! -e none.html ]
+    [ "$(<err)" = "starpu-tic: there is no python3, which draws pictures: what is known is printed" ]
+    for number in $(jq '.lines[].line' report.json); do
+        grep -Eq "^ +$number  [0-9: -]+ +$(jq ".lines[] | select(.line == $number).tasks_done" report.json) " out
+    done
+    [ "$(grep -c '^2.*no end is known$' out)" -eq 1 ]
+    PATH=/nonexistent run_apart "$tool" interval --tc 5 --mtbf 100 --plot none.svg
+    [ "$status" -eq 1 ] && [ ! -e none.svg ] && grep -q '^young ' out && grep -q 'there is no python3' err
+    printf '#!/bin/sh\nexit 3\n' >python3
+    chmod +x python3
+    PATH=$PWD run_apart "$tool" report "$STARPU_TIC_DIR" --trace "$trace" -o none.html
+    [ "$status" -eq 1 ] && [ ! -e none.html ] && grep -q 'python3, which draws pictures, ended with status 3' err
 }
 
 @test "what cannot be read or written is an error, and the program is not harmed" {

@@ -279,6 +279,40 @@ static void run_planned_shared(void)
     close_whole();
 }
 
+static _Atomic int come; /* rounds in which main() has come behind a line */
+
+static void look_behind(void *buffers[], void *arg)
+{
+    int round;
+
+    starpu_codelet_unpack_args(arg, &round);
+    while (come <= round)
+        sched_yield();
+    look_items(buffers, NULL);
+}
+
+/* A line is taken while a task is to read what another one has put into a part; what was
+ * partitioned has another value then. */
+static void run_reading(void)
+{
+    static struct starpu_codelet codelet = {
+        .cpu_funcs = {look_behind}, .nbuffers = 1, .modes = {STARPU_R}, .name = "look_behind"};
+
+    open_whole();
+    for (int round = 0; round < LENGTH / 3; round++) {
+        submit(&step_items_codelet, whole, round);
+        submit_and_wait(build(&step_late_codelet, handles[0], round)); /* a line has the whole */
+        split();
+        submit_and_wait(build(&step_items_codelet, parts[1], round));
+        submit(&codelet, parts[1], round);
+        submit_and_wait(build(&step_items_codelet, parts[2], round));
+        submit_and_wait(build(&step_late_codelet, handles[0], round)); /* a line has a reader */
+        come = round + 1;
+        starpu_data_unpartition(whole, STARPU_MAIN_RAM);
+    }
+    close_whole();
+}
+
 static int looking, called; /* atomic */
 
 static void note_call(void *arg)
@@ -514,4 +548,5 @@ const struct mode orders_parts[] = {{"parts-added", run_added},
                                     {"parts-input-read", run_input_read},
                                     {"parts-input-kept", run_input_kept},
                                     {"parts-resized", run_resized},
+                                    {"parts-reading", run_reading},
                                     {NULL, NULL}};

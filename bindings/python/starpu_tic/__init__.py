@@ -9,11 +9,19 @@
     store.graph()                         # its tasks and data, a networkx.DiGraph
     starpu_tic.run(["./program"], period=60)
     starpu_tic.supervise(["./program"], max_restarts=10)"""
-from .events import EVENT, graph_of, read_events
-from .line import Damaged, Line, NoValue
-from .run import DIVERGED, REFUSED, STOPPED, Result, run, supervise
-from .store import Store
+import importlib
 
 __version__ = "0.2.0"
-__all__ = ["DIVERGED", "EVENT", "REFUSED", "STOPPED", "Damaged", "Line", "NoValue", "Result", "Store",
-           "graph_of", "read_events", "run", "supervise"]
+_PLACES = {"EVENT": "events", "graph_of": "events", "read_events": "events", "Damaged": "line", "Line": "line",
+           "NoValue": "line", "DIVERGED": "run", "REFUSED": "run", "STOPPED": "run", "Result": "run", "run": "run",
+           "supervise": "run", "Store": "store"}
+__all__ = sorted(_PLACES)
+
+
+def __getattr__(name):
+    """Loads what needs h5py and NumPy when it is first used: pictures need neither."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    found = {each: getattr(importlib.import_module("." + place, __name__), each) for each, place in _PLACES.items()}
+    globals().update(found)
+    return found[name]
