@@ -49,6 +49,7 @@ static struct {
     uint64_t *tasks; /* of each insertion: 1 + the number of its task; 0: none of this rank */
     unsigned long count, capacity, task_count, task_capacity;
     uint64_t cut; /* insertions at the cut */
+    bool back;    /* all that the line had that the run began from, if from one of others */
     bool blind;   /* insertions had data that this rank has not registered */
     /* owner thread; guarded by mutex, too, where others read it */
     bool open; /* main() is inside of the last one */
@@ -64,11 +65,16 @@ static void refuse_locked(const char *why)
         snprintf(all.why, sizeof(all.why), "%s", why);
 }
 
+static bool is_back_locked(void)
+{
+    return all.back || tic_sources_end() == 0;
+}
+
 /* What is still to come back would be wrong then. */
 void tic_labels_refuse(const char *why)
 {
     pthread_mutex_lock(&all.mutex);
-    bool stops = all.count < tic_sources_end();
+    bool stops = !is_back_locked();
     refuse_locked(why);
     pthread_mutex_unlock(&all.mutex);
     if (stops)
@@ -150,9 +156,10 @@ static bool is_own(const struct datum *datum)
 static void append(struct datum *datum, const struct action *action)
 {
     pthread_mutex_lock(&all.mutex);
-    if (tic_append(datum->actions, datum->count, datum->capacity, action) != 0)
-        refuse_locked("out of memory");
+    bool fine = tic_append(datum->actions, datum->count, datum->capacity, action) == 0;
     pthread_mutex_unlock(&all.mutex);
+    if (!fine)
+        tic_labels_refuse("out of memory");
 }
 
 /* ---- what comes back ------------------------------------------------------------------------- */
@@ -212,6 +219,9 @@ static void bring_all(void)
         for (struct datum *each = all.by_tag[i]; each; each = each->next_tag)
             if (each->data)
                 bring(each);
+    pthread_mutex_lock(&all.mutex);
+    all.back = true; /* or on its way */
+    pthread_mutex_unlock(&all.mutex);
 }
 
 /* ---- insertions ------------------------------------------------------------------------------ */
@@ -273,13 +283,14 @@ static void begin(const struct tic_insertion *insertion, const struct tic_label_
     const uint64_t none = 0;
 
     pthread_mutex_lock(&all.mutex);
-    if (tic_append(all.insertions, all.count, all.capacity, insertion) != 0 ||
-        tic_append(all.tasks, all.task_count, all.task_capacity, &none) != 0)
-        refuse_locked("out of memory");
+    bool fine = tic_append(all.tasks, all.task_count, all.task_capacity, &none) == 0 &&
+                tic_append(all.insertions, all.count, all.capacity, insertion) == 0;
     all.open = insertion->state != TIC_INSERTION_BEFORE;
     all.accesses = accesses;
     all.access_count = count;
     pthread_mutex_unlock(&all.mutex);
+    if (!fine)
+        tic_labels_refuse("out of memory");
 }
 
 /* It is done: its results are somewhere. */
@@ -327,6 +338,8 @@ bool tic_labels_enter(uint64_t what, const struct tic_label_access *accesses, un
         tic_labels_refuse("main() submits tasks outside of insertions");
     if (!all.why[0])
         insertion.data = hash_data(accesses, count);
+    if (all.why[0] && number < end)
+        tic_mpi_core->stop(all.why);
     if (all.why[0])
         return true;
     if (number < end && !tic_sources_compare(number, &insertion))
@@ -474,7 +487,10 @@ bool tic_labels_are_short(void)
 
 bool tic_labels_are_ahead(void)
 {
-    return tic_labels_are_short() || tic_sources_are_busy();
+    pthread_mutex_lock(&all.mutex);
+    bool back = is_back_locked();
+    pthread_mutex_unlock(&all.mutex);
+    return !back || tic_sources_are_busy();
 }
 
 /* ---- a line ---------------------------------------------------------------------------------- */
