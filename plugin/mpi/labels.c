@@ -269,6 +269,8 @@ static uint64_t hash_data(const struct tic_label_access *accesses, unsigned coun
             mention(datum, accesses[i].reads);
         else if (accesses[i].data)
             tic_labels_refuse("there is data without a tag");
+        if (datum && datum->label == UNKNOWN && accesses[i].commutes)
+            tic_labels_refuse("a rank registers data later than others, among tasks that commute");
         if (datum)
             fold = tic_words_hash((uint64_t[]){fold, (uint64_t)datum->tag, datum->size}, 3, 0);
         lacks |= !datum;
