@@ -357,17 +357,27 @@ bool tic_labels_enter(uint64_t what, const struct tic_label_access *accesses, un
     return !done;
 }
 
-/* This rank has executed it. */
-static void note_task(const struct tic_label_access *accesses, unsigned count)
+/* Of the task of the open insertion. */
+static struct action describe_use(const struct datum *datum, const struct tic_label_access *access)
+{
+    return (struct action){.label = label_after(datum, access),
+                           .last = access->writes ? all.count : datum->last,
+                           .kind = access->writes ? TASK : READ,
+                           .number = all.position};
+}
+
+/* This rank executes it: what is asked for from now on comes after. Before labels are passed. */
+static void note_task(void)
 {
     bool writes = false;
 
-    for (unsigned i = 0; i < count; i++) {
-        struct datum *datum = find(accesses[i].data);
-        const struct action action = {
-            datum->label, datum->last, accesses[i].writes ? TASK : READ, 0, 0, all.position};
+    if (!all.open || all.tasks[all.count - 1] > 0 || tic_mpi_core->tasks.position() == all.position)
+        return;
+    for (unsigned i = 0; i < all.access_count; i++) {
+        struct datum *datum = find(all.accesses[i].data);
+        const struct action action = describe_use(datum, &all.accesses[i]);
         append(datum, &action);
-        writes |= accesses[i].writes;
+        writes |= all.accesses[i].writes;
     }
     if (!writes)
         tic_labels_refuse("a task writes no data");
@@ -381,6 +391,7 @@ void tic_labels_leave(const struct tic_label_access *accesses, unsigned count)
     uint64_t position = tic_mpi_core->tasks.position();
 
     if (!all.why[0]) {
+        note_task();
         for (unsigned i = 0; i < count; i++) {
             struct datum *datum = find(accesses[i].data);
             if (!datum)
@@ -392,8 +403,6 @@ void tic_labels_leave(const struct tic_label_access *accesses, unsigned count)
         }
         if (position > all.position + 1)
             tic_labels_refuse("an insertion submits several tasks");
-        else if (position > all.position)
-            note_task(accesses, count);
         if (all.count == tic_sources_end())
             bring_all();
     }
@@ -429,10 +438,8 @@ static struct action describe_receive(const struct datum *datum)
     struct action action = {datum->label, datum->last, RECEIVE, 0, 0, 0};
 
     for (unsigned i = 0; i < all.access_count && all.open && is_own(datum); i++)
-        if (all.accesses[i].data == datum->data && all.accesses[i].writes) {
-            action.label = label_after(datum, &all.accesses[i]);
-            action.last = all.count;
-        }
+        if (all.accesses[i].data == datum->data && all.accesses[i].writes)
+            action = describe_use(datum, &all.accesses[i]);
     return action;
 }
 
@@ -444,6 +451,7 @@ void tic_labels_note_message(void *data, bool sends, int peer, int64_t name, uin
         tic_labels_refuse("there are messages outside of insertions and migration");
     if (!datum || all.why[0])
         return;
+    note_task();
     struct action action = describe_receive(datum);
     action.kind = sends ? SEND : RECEIVE;
     action.peer = peer;
@@ -465,8 +473,10 @@ void tic_labels_come(void *data, enum tic_ranks_use use)
     const struct action invalid = {.kind = INVALID};
     struct datum *datum = find(data);
 
-    if (datum && use == TIC_RANKS_INVALIDATES && !all.why[0])
+    if (datum && use == TIC_RANKS_INVALIDATES && !all.why[0]) {
+        note_task();
         append(datum, &invalid);
+    }
     if (!datum || all.open || all.moves || use == TIC_RANKS_INVALIDATES)
         return;
     show(datum);
