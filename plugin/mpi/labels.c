@@ -49,6 +49,7 @@ static struct {
     uint64_t *tasks; /* of each insertion: 1 + the number of its task; 0: none of this rank */
     unsigned long count, capacity, task_count, task_capacity;
     uint64_t cut; /* insertions at the cut */
+    bool back;    /* all that the line had that the run began from, if from one of others */
     bool blind;   /* insertions had data that this rank has not registered */
     /* owner thread; guarded by mutex, too, where others read it */
     bool open; /* main() is inside of the last one */
@@ -64,11 +65,16 @@ static void refuse_locked(const char *why)
         snprintf(all.why, sizeof(all.why), "%s", why);
 }
 
+static bool is_back_locked(void)
+{
+    return all.back || tic_sources_end() == 0;
+}
+
 /* What is still to come back would be wrong then. */
 void tic_labels_refuse(const char *why)
 {
     pthread_mutex_lock(&all.mutex);
-    bool stops = all.count < tic_sources_end();
+    bool stops = !is_back_locked();
     refuse_locked(why);
     pthread_mutex_unlock(&all.mutex);
     if (stops)
@@ -150,9 +156,10 @@ static bool is_own(const struct datum *datum)
 static void append(struct datum *datum, const struct action *action)
 {
     pthread_mutex_lock(&all.mutex);
-    if (tic_append(datum->actions, datum->count, datum->capacity, action) != 0)
-        refuse_locked("out of memory");
+    bool fine = tic_append(datum->actions, datum->count, datum->capacity, action) == 0;
     pthread_mutex_unlock(&all.mutex);
+    if (!fine)
+        tic_labels_refuse("out of memory");
 }
 
 /* ---- what comes back ------------------------------------------------------------------------- */
@@ -212,6 +219,9 @@ static void bring_all(void)
         for (struct datum *each = all.by_tag[i]; each; each = each->next_tag)
             if (each->data)
                 bring(each);
+    pthread_mutex_lock(&all.mutex);
+    all.back = true; /* or on its way */
+    pthread_mutex_unlock(&all.mutex);
 }
 
 /* ---- insertions ------------------------------------------------------------------------------ */
@@ -259,6 +269,8 @@ static uint64_t hash_data(const struct tic_label_access *accesses, unsigned coun
             mention(datum, accesses[i].reads);
         else if (accesses[i].data)
             tic_labels_refuse("there is data without a tag");
+        if (datum && datum->label == UNKNOWN && accesses[i].commutes)
+            tic_labels_refuse("a rank registers data later than others, among tasks that commute");
         if (datum)
             fold = tic_words_hash((uint64_t[]){fold, (uint64_t)datum->tag, datum->size}, 3, 0);
         lacks |= !datum;
@@ -273,13 +285,14 @@ static void begin(const struct tic_insertion *insertion, const struct tic_label_
     const uint64_t none = 0;
 
     pthread_mutex_lock(&all.mutex);
-    if (tic_append(all.insertions, all.count, all.capacity, insertion) != 0 ||
-        tic_append(all.tasks, all.task_count, all.task_capacity, &none) != 0)
-        refuse_locked("out of memory");
+    bool fine = tic_append(all.tasks, all.task_count, all.task_capacity, &none) == 0 &&
+                tic_append(all.insertions, all.count, all.capacity, insertion) == 0;
     all.open = insertion->state != TIC_INSERTION_BEFORE;
     all.accesses = accesses;
     all.access_count = count;
     pthread_mutex_unlock(&all.mutex);
+    if (!fine)
+        tic_labels_refuse("out of memory");
 }
 
 /* It is done: its results are somewhere. */
@@ -327,6 +340,8 @@ bool tic_labels_enter(uint64_t what, const struct tic_label_access *accesses, un
         tic_labels_refuse("main() submits tasks outside of insertions");
     if (!all.why[0])
         insertion.data = hash_data(accesses, count);
+    if (all.why[0] && number < end)
+        tic_mpi_core->stop(all.why);
     if (all.why[0])
         return true;
     if (number < end && !tic_sources_compare(number, &insertion))
@@ -342,17 +357,27 @@ bool tic_labels_enter(uint64_t what, const struct tic_label_access *accesses, un
     return !done;
 }
 
-/* This rank has executed it. */
-static void note_task(const struct tic_label_access *accesses, unsigned count)
+/* Of the task of the open insertion. */
+static struct action describe_use(const struct datum *datum, const struct tic_label_access *access)
+{
+    return (struct action){.label = label_after(datum, access),
+                           .last = access->writes ? all.count : datum->last,
+                           .kind = access->writes ? TASK : READ,
+                           .number = all.position};
+}
+
+/* This rank executes it: what is asked for from now on comes after. Before labels are passed. */
+static void note_task(void)
 {
     bool writes = false;
 
-    for (unsigned i = 0; i < count; i++) {
-        struct datum *datum = find(accesses[i].data);
-        const struct action action = {
-            datum->label, datum->last, accesses[i].writes ? TASK : READ, 0, 0, all.position};
+    if (!all.open || all.tasks[all.count - 1] > 0 || tic_mpi_core->tasks.position() == all.position)
+        return;
+    for (unsigned i = 0; i < all.access_count; i++) {
+        struct datum *datum = find(all.accesses[i].data);
+        const struct action action = describe_use(datum, &all.accesses[i]);
         append(datum, &action);
-        writes |= accesses[i].writes;
+        writes |= all.accesses[i].writes;
     }
     if (!writes)
         tic_labels_refuse("a task writes no data");
@@ -366,6 +391,7 @@ void tic_labels_leave(const struct tic_label_access *accesses, unsigned count)
     uint64_t position = tic_mpi_core->tasks.position();
 
     if (!all.why[0]) {
+        note_task();
         for (unsigned i = 0; i < count; i++) {
             struct datum *datum = find(accesses[i].data);
             if (!datum)
@@ -377,8 +403,6 @@ void tic_labels_leave(const struct tic_label_access *accesses, unsigned count)
         }
         if (position > all.position + 1)
             tic_labels_refuse("an insertion submits several tasks");
-        else if (position > all.position)
-            note_task(accesses, count);
         if (all.count == tic_sources_end())
             bring_all();
     }
@@ -414,10 +438,8 @@ static struct action describe_receive(const struct datum *datum)
     struct action action = {datum->label, datum->last, RECEIVE, 0, 0, 0};
 
     for (unsigned i = 0; i < all.access_count && all.open && is_own(datum); i++)
-        if (all.accesses[i].data == datum->data && all.accesses[i].writes) {
-            action.label = label_after(datum, &all.accesses[i]);
-            action.last = all.count;
-        }
+        if (all.accesses[i].data == datum->data && all.accesses[i].writes)
+            action = describe_use(datum, &all.accesses[i]);
     return action;
 }
 
@@ -429,6 +451,7 @@ void tic_labels_note_message(void *data, bool sends, int peer, int64_t name, uin
         tic_labels_refuse("there are messages outside of insertions and migration");
     if (!datum || all.why[0])
         return;
+    note_task();
     struct action action = describe_receive(datum);
     action.kind = sends ? SEND : RECEIVE;
     action.peer = peer;
@@ -450,8 +473,10 @@ void tic_labels_come(void *data, enum tic_ranks_use use)
     const struct action invalid = {.kind = INVALID};
     struct datum *datum = find(data);
 
-    if (datum && use == TIC_RANKS_INVALIDATES && !all.why[0])
+    if (datum && use == TIC_RANKS_INVALIDATES && !all.why[0]) {
+        note_task();
         append(datum, &invalid);
+    }
     if (!datum || all.open || all.moves || use == TIC_RANKS_INVALIDATES)
         return;
     show(datum);
@@ -474,7 +499,10 @@ bool tic_labels_are_short(void)
 
 bool tic_labels_are_ahead(void)
 {
-    return tic_labels_are_short() || tic_sources_are_busy();
+    pthread_mutex_lock(&all.mutex);
+    bool back = is_back_locked();
+    pthread_mutex_unlock(&all.mutex);
+    return !back || tic_sources_are_busy();
 }
 
 /* ---- a line ---------------------------------------------------------------------------------- */
