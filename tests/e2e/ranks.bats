@@ -229,23 +229,23 @@ EOF
 @test "lines of ranks: a part that is damaged, another number of ranks, another program" {
     build_ranks
     local expected newest file
-    ranks 2 ./mixed 400 8
+    ranks 2 ./mixed 2000 8
     expected=$(results)
-    STARPU_TIC_FAIL=line-renamed:4 lines_of 2 ./mixed 400 8 || true
+    STARPU_TIC_FAIL=line-renamed:4 lines_of 2 ./mixed 2000 8 || true
     cp -r "$STARPU_TIC_DIR" kept
-    STARPU_TIC_DIR=$STARPU_TIC_DIR/p0 run "$tool" run -- ./mixed 400 8
+    STARPU_TIC_DIR=$STARPU_TIC_DIR/p0 run "$tool" run -- ./mixed 2000 8
     [ "$status" -eq 78 ]
     rm -rf "$STARPU_TIC_DIR" && cp -r kept "$STARPU_TIC_DIR"
     newest=$(ls -v "$STARPU_TIC_DIR"/job-line-* | tail -n 1)
     file=$(awk '$1 == "part" && $2 == 1 { print $4 }' "$newest")
     flip_at "p1/$file" 4000
-    lines_of 2 ./mixed 400 8
+    lines_of 2 ./mixed 2000 8
     grep -q 'the part of rank 1 is missing, or damaged' out
     [ "$(grep -c 'continuing from recovery line' out)" -eq 2 ]
     gives "$expected"
     rm -rf "$STARPU_TIC_DIR" && cp -r kept "$STARPU_TIC_DIR"
     truncate -s 100 "$STARPU_TIC_DIR"/job-line-*
-    lines_of 2 ./mixed 400 8
+    lines_of 2 ./mixed 2000 8
     ! grep -q 'continuing from recovery line' out
     gives "$expected"
 }
@@ -260,25 +260,25 @@ any_ranks() {
     need_jq
     local expected numbers period=0.01
     export MIXED_SLOW=1
-    ranks 2 ./mixed 1000 8 plain
+    ranks 2 ./mixed 2000 8 plain
     expected=$(results)
-    ranks 3 ./mixed 1000 8 plain
+    ranks 3 ./mixed 2000 8 plain
     gives "$expected"
     for numbers in "2 3 1 2" "3 2 2 4" "1 4 2 1"; do
         rm -rf "$STARPU_TIC_DIR"
         set -- $numbers
         [ "$1" -eq 1 ] && set -- 2 1 4
-        STARPU_TIC_FAIL=job-line-renamed:4@0 lines_of "$1" ./mixed 1000 8 plain && return 1
+        STARPU_TIC_FAIL=job-line-renamed:3@0 lines_of "$1" ./mixed 2000 8 plain && return 1
         [ "$(any_ranks)" = yes ]
-        STARPU_TIC_FAIL=task-end:10@0 lines_of "$2" ./mixed 1000 8 plain && return 1 # before a line of its own
-        STARPU_TIC_FAIL=line-retired:3@0 lines_of "$2" ./mixed 1000 8 plain && return 1
+        period=1000 STARPU_TIC_FAIL=task-end:10@0 lines_of "$2" ./mixed 2000 8 plain && return 1 # without a line of its own
+        STARPU_TIC_FAIL=line-retired:2@0 lines_of "$2" ./mixed 2000 8 plain && return 1
         grep -q "continuing on $2 ranks from job line [0-9]* of $1 ranks" out
         [ "$(any_ranks)" = yes ]
         [ -d "$STARPU_TIC_DIR/p0.1" ] && [ ! -e "$STARPU_TIC_DIR/p0" ]
         "$tool" verify "$STARPU_TIC_DIR"
-        STARPU_TIC_FAIL=line-retired:1@0 lines_of "$2" ./mixed 1000 8 plain && return 1 # as many
+        STARPU_TIC_FAIL=line-retired:1@0 lines_of "$2" ./mixed 2000 8 plain && return 1 # as many
         grep -q 'continuing from recovery line' out
-        lines_of "$3" ./mixed 1000 8 plain
+        lines_of "$3" ./mixed 2000 8 plain
         is_fine
         gives "$expected"
         [ ! -e "$STARPU_TIC_DIR" ]
@@ -291,12 +291,12 @@ any_ranks() {
     need_jq
     local expected period=0.01
     export MIXED_SLOW=1 MIXED_TALK=1
-    ranks 2 ./mixed 600 8 plain
+    ranks 2 ./mixed 2000 8 plain
     expected=$(results)
-    STARPU_TIC_FAIL=task-end:300@0 lines_of 2 ./mixed 600 8 plain && return 1
-    STARPU_TIC_FAIL=task-end:650@0 lines_of 3 ./mixed 600 8 plain && return 1
+    STARPU_TIC_FAIL=task-end:300@0 lines_of 2 ./mixed 2000 8 plain && return 1
+    STARPU_TIC_FAIL=task-end:2400@0 lines_of 3 ./mixed 2000 8 plain && return 1
     [ "$(any_ranks)" = "there are messages outside of insertions and migration" ]
-    lines_of 3 ./mixed 600 8 plain
+    lines_of 3 ./mixed 2000 8 plain
     is_fine
     grep -q 'continuing from recovery line' out
     gives "$expected"
