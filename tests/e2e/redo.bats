@@ -93,6 +93,16 @@ redoes() { # lines, command...
     redoes 2 "$examples/lu_implicit_example_float" -size 960 -nblocks 6 -check
 }
 
+# They end inside of each other, and the last one tells main() of its end first.
+@test "main() submits tasks again when a tag tells that they have ended" {
+    need_examples
+    local point skipped=0
+    export STARPU_TIC_EVERY=5
+    for point in task-begin:{86,110,130,150,171,203,220,235}; do
+        resumes "$point" 4 "" "$examples/tag_restartable"
+    done
+}
+
 @test "main() gets access to a planned part by callback" {
     for lines in 1 2 4; do
         redoes $lines "$lib/orders" planned-access
