@@ -233,7 +233,7 @@ static void await_end(struct starpu_task *task)
     const unsigned detach = task->detach;
 
     if (task->status != STARPU_TASK_FINISHED || !tic_session_is_watching() ||
-        !tic_session->recovered || !tic_session_is_owner() ||
+        atomic_load(&tic_session->rerun) == 0 || !tic_session_is_owner() ||
         tic_session_context() != TIC_CONTEXT_MAIN)
         return;
     task->detach = 0; /* StarPU insists */
