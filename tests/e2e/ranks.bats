@@ -330,11 +330,11 @@ any_ranks() {
         [ "$variant" = plain ] || why="there are messages outside of insertions and migration"
         rm -rf "$STARPU_TIC_DIR"
         export MIXED_PRUNED=1
-        STARPU_TIC_FAIL=rank-part:5@0 lines_of 2 ./mixed 3000 8 $variant && return 1
+        STARPU_TIC_FAIL=rank-part:3@0 lines_of 2 ./mixed 6000 8 $variant && return 1
         [ "$(any_ranks)" = "$why" ]
         "$tool" info "$STARPU_TIC_DIR" | grep -q "$why"
         status=0
-        lines_of 3 ./mixed 3000 8 $variant || status=$?
+        lines_of 3 ./mixed 6000 8 $variant || status=$?
         [ "$status" -eq 78 ]
         grep -q "of another number of ranks than 3: the lines are of 2 ranks, and a restart needs as many: $why" out
         unset MIXED_PRUNED
