@@ -386,7 +386,8 @@ leaves() {
     for where in device numa; do
         leaves $where processors cholesky_implicit -size 192 -nblocks 12 -commute
         leaves $where $where cholesky_tag -size 192 -nblocks 12
-        STARPU_TIC_POINTERS=trust leaves $where $where heat -nthick 16 -ntheta 16 -nblocks 4
+        # On NUMA nodes StarPU's heat itself is wrong once in some hundred runs, without the library, too.
+        [ $where = numa ] || STARPU_TIC_POINTERS=trust leaves $where $where heat -nthick 16 -ntheta 16 -nblocks 4
         leaves processors $where cg -n 64 -nblocks 4 -maxiter 20 -no-reduction
         leaves $where $where minmax_reduction
     done
