@@ -93,6 +93,14 @@ is_fine() {
     grep -q 'a communicator that is not made by MPI_Comm_dup, MPI_Comm_split or MPI_Comm_create' out
 }
 
+# What it reads by a pointer it may read in a restart before a message has come back.
+@test "each rank tells of tasks that declare no data" {
+    build_ranks
+    MIXED_BLIND=1 lines_of 2 ./mixed 100 8
+    is_fine
+    [ "$(grep -c 'task "blind" declares no data, and a restart executes it again' out)" -eq 2 ]
+}
+
 @test "a job line names the part of each rank" {
     need_mpi
     local rank file size hash

@@ -216,6 +216,14 @@ static void insert_by_chance(int step, unsigned *seed)
         starpu_task_wait_for_all();
 }
 
+static void look_away(void *buffers[], void *arg)
+{
+    (void)buffers;
+    (void)arg;
+}
+
+static struct starpu_codelet blind = {.cpu_funcs = {look_away}, .nbuffers = 0, .name = "blind"};
+
 /* What another number of ranks cannot do again: MIXED_TALK. */
 static void talk(starpu_data_handle_t got)
 {
@@ -604,6 +612,8 @@ int main(int argc, char **argv)
                                 WORDS, sizeof(uint64_t));
     for (int i = 0; i < rounds; i++)
         register_relay(&relays[i], i);
+    if (getenv("MIXED_BLIND")) /* a task that declares no data */
+        starpu_task_insert(&blind, 0);
     for (int step = 0; step < steps && plain; step++)
         if (argc > 4)
             insert_by_chance(step, &seed);
