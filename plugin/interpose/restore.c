@@ -227,6 +227,10 @@ static void read_around_parts(const struct restore *restore, const struct tic_ha
 {
     struct tic_layout to = layout_on(whole, node), copy = to;
 
+    if (!any_stays(whole) || !tic_layout_is_writable(&to)) {
+        read_value(restore, tic_real.starpu_data_get_interface_on_node(whole->data, node));
+        return;
+    }
     copy.base = tic_or_stop(malloc(tic_layout_span(&to)));
     read_into(restore, &copy);
     copy_what_stays(whole, node, to.base, copy.base);
@@ -281,10 +285,7 @@ static void deliver(struct tic_handle *handle, const struct tic_saved *saved)
         take_parts(handle);
     else if (!direct)
         take(handle);
-    if (any_stays(handle) && tic_layout_is_writable(&handle->layout))
-        read_around_parts(&restore, handle, home);
-    else
-        read_value(&restore, tic_real.starpu_data_get_interface_on_node(handle->data, home));
+    read_around_parts(&restore, handle, home);
     if (!direct)
         tic_release(handle->data, STARPU_MAIN_RAM);
     tic_guard--;

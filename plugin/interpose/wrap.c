@@ -3,7 +3,6 @@
  * the real one. tests/e2e/inert.bats checks this list against what the library exports. */
 #include <alloca.h>
 #include <stdarg.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -225,21 +224,15 @@ static int submit_unwatched(struct starpu_task *task)
     return result;
 }
 
-/* StarPU tells of the end of a task before it has done with it: where tasks without a kernel end
- * inside of each other, as in a restart those do of which the kernel is executed apart, long
- * before. main() may submit it again by then. */
+/* StarPU tells of the end of a task before it has done with the structure. Tasks without a kernel
+ * end inside of each other, as in a restart tasks do whose kernels are executed apart: then it is
+ * long before. main() may submit it again by then. */
 static void await_end(struct starpu_task *task)
 {
-    const unsigned detach = task->detach;
-
-    if (task->status != STARPU_TASK_FINISHED || !tic_session_is_watching() ||
-        atomic_load(&tic_session->rerun) == 0 || !tic_session_is_owner() ||
-        tic_session_context() != TIC_CONTEXT_MAIN)
-        return;
-    task->detach = 0; /* StarPU insists */
-    while (!tic_real.starpu_task_finished(task))
-        sched_yield();
-    task->detach = detach;
+    if (task && task->status == STARPU_TASK_FINISHED && task->starpu_private &&
+        tic_session_is_watching() && atomic_load(&tic_session->rerun) > 0 &&
+        tic_session_is_owner() && tic_session_context() == TIC_CONTEXT_MAIN)
+        tic_task_await_end(task);
 }
 
 WRAPPER int starpu_task_submit(struct starpu_task *task)

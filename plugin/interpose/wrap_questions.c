@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The wrappers of what main() asks about tasks and time. */
-#include <sched.h>
 #include <string.h>
 
 #include "interpose/answers.h"
 #include "interpose/callback_redo.h"
 #include "session/context.h"
+#include "session/task.h"
 #include "report/told.h"
 #include "interpose/waits.h"
 #include "real/real.h"
@@ -103,15 +103,6 @@ static void told_of_tasks(int64_t left)
 #include "real/answers.def"
 #undef ANSWER
 
-/* main() may use a structure again that it is told is free: then it is. */
-static void await_finished(struct starpu_task *task)
-{
-    tic_guard++;
-    while (!RESOLVED(starpu_task_finished)(task))
-        sched_yield();
-    tic_guard--;
-}
-
 WRAPPER int starpu_task_finished(struct starpu_task *task)
 {
     bool asked = tic_answers_are_asked(__builtin_return_address(0));
@@ -121,7 +112,7 @@ WRAPPER int starpu_task_finished(struct starpu_task *task)
         return real;
     bool told = tic_answers_is_finished(task, real != 0);
     if (told && !real)
-        await_finished(task);
+        tic_task_await_end(task); /* main() may use the structure again */
     if (told)
         tic_callback_await(task);
     tic_answers_told(TIC_starpu_task_finished, told);

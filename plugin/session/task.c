@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,18 @@ bool tic_task_submit(struct starpu_task *task)
     }
     tic_guard--;
     return status == 0;
+}
+
+void tic_task_await_end(struct starpu_task *task)
+{
+    const unsigned detach = task->detach;
+
+    tic_guard++;
+    task->detach = 0; /* StarPU insists */
+    while (!tic_real.starpu_task_finished(task))
+        sched_yield();
+    task->detach = detach;
+    tic_guard--;
 }
 
 bool tic_task_is_own(const struct starpu_task *task)

@@ -28,6 +28,9 @@ bool tic_task_submit(struct starpu_task *task);
  * lock, which tasks that are to end may wait for, or by a worker, which would wait for its own
  * task. */
 bool tic_task_is_submitting(void);
+/* Waits until StarPU has done with the structure of a task that was submitted. Not within its end.
+ */
+void tic_task_await_end(struct starpu_task *task);
 bool tic_task_is_own(const struct starpu_task *task);
 /* Was there such a task? Most runs have none. */
 bool tic_task_has_own(void);
