@@ -2,10 +2,14 @@
 /* Numbers as text, in the C locale whatever locale the program has set. */
 #include "base/numbers.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <locale.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static locale_t c_locale; /* immutable after once */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -48,4 +52,46 @@ int tic_numbers_print(char *text, size_t size, const char *format, ...)
     int length = tic_numbers_vprint(text, size, format, args);
     va_end(args);
     return length;
+}
+
+struct unit {
+    const char *name;
+    double factor;
+};
+static const struct unit times[] = {{"", 1},     {"s", 1},     {"ms", 1e-3}, {"min", 60},
+                                    {"h", 3600}, {"d", 86400}, {NULL, 0}};
+static const struct unit sizes[] = {
+    {"k", 0x1p10},   {"K", 0x1p10},   {"M", 0x1p20},   {"G", 0x1p30},   {"T", 0x1p40},
+    {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"kB", 1e3},
+    {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12},    {NULL, 0}};
+
+static bool read_with_unit(const char *text, const struct unit *units, double *out)
+{
+    char *end;
+    double number = tic_numbers_parse(text, &end);
+
+    while (units->name && strcmp(end, units->name) != 0)
+        units++;
+    *out = number * units->factor;
+    return text[0] >= '.' && text[0] <= '9' && end != text && units->name && isfinite(*out);
+}
+
+bool tic_numbers_seconds(const char *text, double *out)
+{
+    return read_with_unit(text, times, out);
+}
+
+bool tic_numbers_bytes(const char *text, unsigned long *out)
+{
+    char *end;
+    double bytes;
+
+    errno = 0;
+    *out = strtoul(text, &end, 10);
+    if (*end == '\0')
+        return text[0] >= '0' && text[0] <= '9' && errno == 0;
+    if (!read_with_unit(text, sizes, &bytes) || bytes >= (double)ULONG_MAX)
+        return false;
+    *out = (unsigned long)bytes;
+    return true;
 }

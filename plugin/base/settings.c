@@ -3,12 +3,12 @@
 #include "base/settings.h"
 
 #include <errno.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "base/numbers.h"
 #include "base/path.h"
 #include "base/type_rules.h"
@@ -41,10 +41,7 @@ static bool parse_types(const char *text, const char **out)
 
 static bool parse_seconds(const char *text, double *out)
 {
-    char *end;
-    *out = tic_numbers_parse(text, &end);
-    return text[0] >= '.' && text[0] <= '9' && *end == '\0' && isfinite(*out) && *out > 0 &&
-           *out < 1e9;
+    return tic_numbers_seconds(text, out) && *out > 0 && *out < 1e9;
 }
 
 static bool parse_period(const char *text, double *out)
@@ -75,6 +72,11 @@ static bool parse_count(const char *text, unsigned long *out)
     errno = 0;
     *out = strtoul(text, &end, 10);
     return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
+}
+
+static bool parse_bytes(const char *text, unsigned long *out)
+{
+    return tic_numbers_bytes(text, out);
 }
 
 static bool parse_lines(const char *text, unsigned long *out)
@@ -190,15 +192,25 @@ static bool is_known(const char *assignment)
     return false;
 }
 
+static const char *find_near(const char *name, size_t length)
+{
+    for (size_t i = 0; i < tic_setting_count; i++)
+        if (tic_near(name, length, tic_setting_rows[i].name))
+            return tic_setting_rows[i].name;
+    return NULL;
+}
+
 static int check_unknown(char *const *environment, char *message, size_t message_size)
 {
     for (; environment && *environment; environment++) {
         if (strncmp(*environment, TIC_SETTING_PREFIX, strlen(TIC_SETTING_PREFIX)) != 0 ||
             is_known(*environment))
             continue;
+        int length = (int)strcspn(*environment, "=");
+        const char *meant = find_near(*environment, (size_t)length);
         snprintf(message, message_size,
-                 "unknown setting %.*s: `starpu-tic settings` lists the known ones",
-                 (int)strcspn(*environment, "="), *environment);
+                 "unknown setting %.*s%s%s: `starpu-tic settings` lists the known ones", length,
+                 *environment, meant ? ", not " : "", meant ? meant : "");
         return -EINVAL;
     }
     return 0;

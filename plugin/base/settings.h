@@ -39,6 +39,7 @@ typedef double tic_kind_bound; /* seconds; 0: none */
 typedef double tic_kind_patience;
 #define TIC_PATIENCE_DEFAULT (-1.0)
 typedef unsigned long tic_kind_count;
+typedef unsigned long tic_kind_bytes;
 typedef unsigned long tic_kind_lines;
 typedef unsigned long tic_kind_percent;
 typedef int tic_kind_digit;

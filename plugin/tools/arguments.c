@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/near.h"
 #include "base/numbers.h"
 #include "tools/tool.h"
 
@@ -51,10 +52,7 @@ bool tic_option_text(const char *value, void *to)
 
 bool tic_option_seconds(const char *value, double least, double most, double *to)
 {
-    char *end;
-
-    *to = tic_numbers_parse(value, &end);
-    return end != value && *end == '\0' && *to >= least && *to <= most;
+    return tic_numbers_seconds(value, to) && *to >= least && *to <= most;
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -89,6 +87,18 @@ static void list_options(const struct tic_option *options, struct option *list, 
     }
 }
 
+/* An option that is none: what may have been meant. argument: of the command line. */
+static void tell_near(const char *argument, const struct tic_option *options)
+{
+    const char *name = strncmp(argument, "--", 2) == 0 ? argument + 2 : "";
+
+    for (; options->name && *name; options++)
+        if (tic_near(name, strcspn(name, "="), options->name)) {
+            fprintf(stderr, "Did you mean --%s?\n", options->name);
+            return;
+        }
+}
+
 int tic_options_read(int argc, char **argv, const struct tic_option *options, bool starts,
                      const char *text)
 {
@@ -105,8 +115,10 @@ int tic_options_read(int argc, char **argv, const struct tic_option *options, bo
             return TIC_TOOL_OK;
         }
         const struct tic_option *option = find(options, chosen);
-        if (!option)
+        if (!option) {
+            tell_near(argv[optind - 1], options);
             return tic_tool_usage(argv[0], TIC_TOOL_USAGE);
+        }
         if (!take(option, optarg))
             return refuse(argv[0], option, optarg);
     }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "tools/tool.h"
 
 struct command {
@@ -66,25 +67,47 @@ static int check_output(int status, const char *command)
     return status != TIC_TOOL_OK ? status : answers ? TIC_TOOL_NOTHING : TIC_TOOL_FAILED;
 }
 
+static int refuse(const char *name)
+{
+    fprintf(stderr, "starpu-tic: no command \"%s\"; `starpu-tic --help` lists them\n", name);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (tic_near(name, strlen(name), commands[i].name)) {
+            fprintf(stderr, "Did you mean %s?\n", commands[i].name);
+            break;
+        }
+    return TIC_TOOL_USAGE;
+}
+
+static bool is_one_of(const char *word, const char *name, const char *option, const char *letter)
+{
+    return strcmp(word, name) == 0 || strcmp(word, option) == 0 || strcmp(word, letter) == 0;
+}
+
 static int run_command(int argc, char **argv)
 {
+    static char help[] = "--help";
+    char *of_command[] = {argv[0], argc > 2 ? argv[2] : NULL, help, NULL};
+
     if (argc < 2) {
         print_help(stderr);
         return TIC_TOOL_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        print_help(stdout);
-        return TIC_TOOL_OK;
-    }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+    if (is_one_of(argv[1], "version", "--version", "-V")) {
         printf("starpu-tic %s\n", PACKAGE_VERSION);
         return TIC_TOOL_OK;
+    }
+    if (is_one_of(argv[1], "help", "--help", "-h")) {
+        if (argc == 2) {
+            print_help(stdout);
+            return TIC_TOOL_OK;
+        }
+        argc = 3; /* `help COMMAND` is `COMMAND --help` */
+        argv = of_command;
     }
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "starpu-tic: no command \"%s\"; `starpu-tic --help` lists them\n", argv[1]);
-    return TIC_TOOL_USAGE;
+    return refuse(argv[1]);
 }
 
 int main(int argc, char **argv)

@@ -202,3 +202,26 @@ meanwhile() {
     [ "$status" -eq 0 ] || complain "$program" wrong
     grep -q "/proc is not mounted" err || complain "$program" silent
 }
+
+@test "help and version are commands, and names that are mistyped are told" {
+    run_apart "$tool" help
+    grep -q '^Usage: starpu-tic COMMAND' out
+    "$tool" help run >of-help
+    "$tool" run --help | cmp - of-help
+    [ "$("$tool" version)" = "$("$tool" --version)" ]
+    says 2 "Did you mean info?" inof
+    says 2 "Did you mean info?" help inof
+    says 2 "Did you mean --period?" run --perid 3 -- true
+    STARPU_TIC_PERIO=3 says 2 "not STARPU_TIC_PERIOD:" run -- "$program"
+}
+
+@test "a setting is told by its name" {
+    run_apart "$tool" settings period STARPU_TIC_SPACE
+    [ "$status" -eq 0 ] && [ "$(grep -c '^STARPU_TIC_' out)" -eq 2 ]
+    says 2 "Did you mean STARPU_TIC_PERIOD?" settings PERIO
+    need_jq
+    "$tool" settings --json | jq -e 'map(select(.name == "STARPU_TIC_PERIOD" and .default == "10")) | length == 1'
+    [ "$("$tool" settings --json | jq length)" -eq "$("$tool" settings | grep -c '^STARPU_TIC_')" ]
+    STARPU_TIC_STATS=$PWD/stats "$tool" run --period 2min -- "$program"
+    jq -e ".period_seconds == 120" stats
+}

@@ -128,6 +128,54 @@ static void test_counts(void **state)
     assert_true(settings.every == 4000000000ul);
 }
 
+/* Units as people write them; the powers of coreutils. */
+static void test_units(void **state)
+{
+    struct tic_settings settings;
+    (void)state;
+    const struct {
+        const char *text;
+        double seconds;
+    } periods[] = {{"STARPU_TIC_PERIOD=60s", 60},
+                   {"STARPU_TIC_PERIOD=5min", 300},
+                   {"STARPU_TIC_PERIOD=1.5h", 5400},
+                   {"STARPU_TIC_PERIOD=2d", 172800},
+                   {"STARPU_TIC_PERIOD=250ms", 0.25}};
+    const struct {
+        const char *text;
+        unsigned long bytes;
+    } spaces[] = {{"STARPU_TIC_SPACE=4G", 4ul << 30},
+                  {"STARPU_TIC_SPACE=4GiB", 4ul << 30},
+                  {"STARPU_TIC_SPACE=10GB", 10000000000ul},
+                  {"STARPU_TIC_SPACE=1.5k", 1536},
+                  {"STARPU_TIC_SPACE=9007199254740993", 9007199254740993ul}};
+    for (unsigned i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
+        assert_int_equal(read_with(periods[i].text, &settings), 0);
+        assert_true(settings.period == periods[i].seconds);
+    }
+    for (unsigned i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+        assert_int_equal(read_with(spaces[i].text, &settings), 0);
+        assert_true(settings.space == spaces[i].bytes);
+    }
+    for (const char **wrong =
+             (const char *[]){"STARPU_TIC_PERIOD=5m", "STARPU_TIC_PERIOD=s",
+                              "STARPU_TIC_PERIOD=1 s", "STARPU_TIC_SPACE=4g",
+                              "STARPU_TIC_SPACE=1.5", "STARPU_TIC_SPACE=-1k",
+                              "STARPU_TIC_SPACE=99999999T", "STARPU_TIC_EVERY=4k", NULL};
+         *wrong; wrong++)
+        assert_int_equal(read_with(*wrong, &settings), -EINVAL);
+}
+
+static void test_misspelt(void **state)
+{
+    struct tic_settings settings;
+    (void)state;
+    assert_int_equal(read_with("STARPU_TIC_PERIO=1", &settings), -EINVAL);
+    assert_non_null(strstr(message, "not STARPU_TIC_PERIOD:"));
+    assert_int_equal(read_with("STARPU_TIC_SOMETHING_ELSE=1", &settings), -EINVAL);
+    assert_null(strstr(message, ", not "));
+}
+
 static void test_choices(void **state)
 {
     struct tic_settings settings;
@@ -186,7 +234,7 @@ static void test_flags_and_levels(void **state)
 static const char *const bad[] = {
     "STARPU_TIC_PERIOD=0",     "STARPU_TIC_PERIOD=-1",
     "STARPU_TIC_PERIOD=nan",   "STARPU_TIC_PERIOD=inf",
-    "STARPU_TIC_PERIOD=1e9",   "STARPU_TIC_PERIOD=10s",
+    "STARPU_TIC_PERIOD=1e9",   "STARPU_TIC_PERIOD=10 s",
     "STARPU_TIC_PERIOD=ten",   "STARPU_TIC_EVERY=-1",
     "STARPU_TIC_EVERY= 1",     "STARPU_TIC_EVERY=1.5",
     "STARPU_TIC_EVERY=+1",     "STARPU_TIC_EVERY=9999999999999999999999",
@@ -281,6 +329,8 @@ int main(void)
         cmocka_unit_test(test_seconds),
         cmocka_unit_test(test_adaptive_period),
         cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_misspelt),
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_flags_and_levels),
         cmocka_unit_test(test_bad_values_name_the_variable),
