@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A PBS job that outlives its time limit and crashes: qsub -v COMMAND="./program argument" pbs.sh
 # PBS gives no signal long before the limit, so the script looks at the clock: it stops the program with
-# a last checkpoint (exit status 75) and submits itself again. README.md tells how.
+# a last checkpoint (exit status 75) and submits itself again. doc/guarantees.md tells how.
 #PBS -N protected
 #PBS -l walltime=01:00:00
 #PBS -j oe

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A Slurm job that outlives its time limit, preemption and crashes: sbatch slurm.sh PROGRAM ARGUMENT...
 # Before the limit the program is stopped with a last checkpoint (exit status 75), and the job put into
-# the queue again; its next run goes on from there. README.md tells how.
+# the queue again; its next run goes on from there. doc/guarantees.md tells how.
 #SBATCH --job-name=protected
 #SBATCH --time=01:00:00
 #SBATCH --signal=B:TERM@180
