@@ -254,11 +254,11 @@ static void tell_other_results(const json_t *first, const json_t *second)
     printf(
         "Note: two runs have other results, as in handle %s (number of registration). Where only "
         "the order differs in which the same numbers are added, a restart gives one of the "
-        "possible results. Where anything else does (the order of submissions with other "
-        "arguments, as by threads, addresses or callbacks; the clock; random numbers; memory "
-        "that was never written), the program is not piecewise deterministic, and a restart may "
-        "give a result that no run gives. `starpu-tic rehearse` compares restarts. What to do: "
-        "let main() submit the same tasks with the same arguments in the same order each time.\n",
+        "possible results. Where anything else does, the program is not piecewise deterministic, "
+        "and a restart may give a result that no run gives. That is the order of submissions (by "
+        "threads, addresses or callbacks), the clock, random numbers, or memory that was never "
+        "written. `starpu-tic rehearse` compares restarts. What to do: let main() submit the same "
+        "tasks with the same arguments in the same order each time.\n",
         find_other_hash(first, second, "data"));
 }
 
@@ -318,12 +318,10 @@ static bool saw_no_task(const json_t *report)
 static void tell_slow(const json_t *first, const json_t *second)
 {
     if (has_differences(first, second))
-        puts(
-            "Note: the program did something else in the run in which its data was closed to it, "
-            "as "
-            "it was slower, and not in a third run: its results may vary with the speed of main(). "
-            "Where it goes by such results, a restart may be stopped. `starpu-tic rehearse` tells "
-            "more.");
+        puts("Note: the program did something else in the run in which its data was closed to it, "
+             "as it was slower, but not in a third run. Its results may vary with the speed of "
+             "main(). Where it goes by such results, a restart may be stopped. `starpu-tic "
+             "rehearse` tells more.");
     else
         tell_other_results(first, second);
 }
@@ -344,9 +342,9 @@ static bool tell_unregistered(const json_t *first)
     if (packed)
         printf(
             "Note: main() goes on after it has waited for tasks, and has data that its interface "
-            "packs (the first: data %llu, by number of registration). What it writes there by "
-            "its pointers, or reads of data that is not small (STARPU_TIC_LOOKS), without "
-            "starpu_data_acquire, is not looked for here, and may be something else in a "
+            "packs (the first: data %llu, by number of registration). It is not looked here for "
+            "what it writes there by its pointers, or reads of data that is not small "
+            "(STARPU_TIC_LOOKS), without starpu_data_acquire. That may be something else in a "
             "restart: `starpu-tic rehearse` tells whether it matters.\n",
             (unsigned long long)json_integer_value(packed));
     if (undeclared && undeclared[0])

@@ -34,8 +34,8 @@ static const char advice_lost[] =
     "Python. Flush them where tasks print, or let main() print.";
 static const char advice_data[] =
     "The kernels that write this datum depend on something else than the data and arguments that "
-    "StarPU knows (a global variable, memory that is not initialised or not registered, a random "
-    "number), or write with an access mode that does not say so.";
+    "StarPU knows. It may be a global variable, memory that is not initialised or not registered, "
+    "or a random number. Or they write with an access mode that does not say so.";
 static const char advice_status[] =
     "What the program prints on standard error may tell more: repeat it as shown below.";
 static const char advice_protection[] =

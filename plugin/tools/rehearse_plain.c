@@ -314,9 +314,9 @@ static bool run_second(struct tic_rehearsal *rehearsal, struct tic_trial *trial)
 }
 
 static const char advice_workers[] =
-    "A restart on another number of workers may be stopped, or mix the results of both. Choose the "
-    "number of tasks and the sizes of data from the input, not from starpu_worker_get_count() and "
-    "the like; or restart on the same number only (--cpus with one number rehearses that).";
+    "A restart on another number of workers may be stopped, or mix the results of both. Choose "
+    "the number of tasks and the sizes of data from the input, not from starpu_worker_get_count() "
+    "and the like. Or restart on the same number only (--cpus with one number rehearses that).";
 
 /* Numbers of tasks may be equal by chance, too: more runs, before the number of workers is blamed.
  */

@@ -41,8 +41,8 @@ static const char help[] =
     "      --backoff SECONDS  before a restart; twice as long after each short run, or one\n"
     "                         without progress (0.5)\n\n"
     "The exit status is the program's, of its last run: 128 and the number of the signal that\n"
-    "killed it; 75 when a signal of STARPU_TIC_STOP has stopped it, 78 when the start was\n"
-    "refused, 70 when the replay of an earlier run diverged.";
+    "killed it. It is 75 when a signal of STARPU_TIC_STOP has stopped it, 78 when the start\n"
+    "was refused, 70 when the replay of an earlier run diverged.";
 
 static bool take_restarts(const char *text, void *to)
 {
