@@ -4,8 +4,7 @@
  * place. Threads of ours therefore live apart: in a table that no call of the program reaches, and
  * where the system allows it with a working directory and a umask of their own (unshare(2)). All
  * files of ours are opened, written and closed there. */
-#ifndef TIC_BASE_APART_H
-#define TIC_BASE_APART_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -25,5 +24,3 @@ void tic_apart_call(void (*make)(void *arg), void *arg);
 /* The other way round: on a thread with the program's table. For code of the program and of StarPU,
  * and for files of the program. */
 void tic_apart_call_beside(void (*make)(void *arg), void *arg);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The beacon: memory that `starpu-tic run` shares with the program that it supervises. The program
  * shows there where its recovery lines are and which tasks run, and the memory outlives it. */
-#ifndef TIC_BASE_BEACON_H
-#define TIC_BASE_BEACON_H
+#pragma once
 
 #include <limits.h>
 #include <stdatomic.h>
@@ -74,5 +73,3 @@ static inline void tic_beacon_end(struct tic_beacon *beacon, unsigned slot)
     if (__builtin_expect(slot < TIC_BEACON_TASKS, 1))
         atomic_store_explicit(&beacon->running[slot].number, 0, memory_order_relaxed);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Content of files as it is now, read apart (apart.h): no descriptor stays. */
-#ifndef TIC_BASE_CONTENT_H
-#define TIC_BASE_CONTENT_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -14,5 +13,3 @@ FILE *tic_content_open(const char *path);
 const char *tic_content_map(const char *path, size_t *size);
 /* Its size and XXH3. 0 or -errno. */
 int tic_content_hash(const char *path, uint64_t *size, uint64_t *hash);
-
-#endif

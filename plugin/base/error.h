@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Messages to the user, and the two ways in which a start can be stopped. */
-#ifndef TIC_BASE_ERROR_H
-#define TIC_BASE_ERROR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -48,5 +47,3 @@ void tic_stop_explain(const char *(*explain)(void));
  * lack of some: NULL, or false, stops it. */
 void *tic_or_stop(void *memory);
 void tic_stop_unless(bool done);
-
-#endif

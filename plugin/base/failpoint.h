@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Failpoints: named places where a rehearsal kills the process with SIGKILL, or sends it
  * another signal. */
-#ifndef TIC_BASE_FAILPOINT_H
-#define TIC_BASE_FAILPOINT_H
+#pragma once
 
 enum tic_failpoint {
 #define FAILPOINT(id, name, where) TIC_FAIL_##id,
@@ -33,5 +32,3 @@ static inline void tic_failpoint(enum tic_failpoint point)
     if (__builtin_expect(tic_failpoint_armed == (int)point, 0))
         tic_failpoint_hit(point);
 }
-
-#endif

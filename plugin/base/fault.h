@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reading memory of the program that may be gone, or go meanwhile: a fault of this thread ends the
  * read. */
-#ifndef TIC_BASE_FAULT_H
-#define TIC_BASE_FAULT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ void tic_faults_end(void);
 /* False if what it reads is not there. Outside of begin and end such a fault is the program's. It
  * takes no lock. */
 bool tic_fault_try(void (*read)(void *arg), void *arg);
-
-#endif

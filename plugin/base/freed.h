@@ -2,8 +2,7 @@
 /* Registered memory that main() has given to free(), without unregistering it: nobody may write
  * there, and what is there means nothing. StarPU does not notice. Any thread; a lock of its own,
  * below all others. */
-#ifndef TIC_BASE_FREED_H
-#define TIC_BASE_FREED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ bool tic_freed_may_concern(const void *block, size_t bytes);
 /* How many data begin in the block, and are freed with it now. */
 unsigned tic_freed_note_block(const void *block, size_t bytes);
 bool tic_freed_has(const void *key, const void *base);
-
-#endif

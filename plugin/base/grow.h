@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Arrays that grow. */
-#ifndef TIC_BASE_GROW_H
-#define TIC_BASE_GROW_H
+#pragma once
 
 /* malloc family whose failure is reported once by the caller as -ENOMEM. */
 void *tic_grow(void *array, unsigned long *capacity, unsigned long needed, unsigned long item);
@@ -10,5 +9,3 @@ void *tic_grow(void *array, unsigned long *capacity, unsigned long needed, unsig
     tic_append_bytes(&(items), &(count), &(capacity), 1 ? (__VA_ARGS__) : (items), sizeof(*(items)))
 int tic_append_bytes(void *items, unsigned long *count, unsigned long *capacity, const void *item,
                      unsigned long size);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The memory of this process as it is now, kept by a child process that does nothing. Both share it
  * page by page until one writes, so it takes the time of a page table and not that of a copy. */
-#ifndef TIC_BASE_IMAGE_H
-#define TIC_BASE_IMAGE_H
+#pragma once
 
 #include "base/layout.h"
 
@@ -22,5 +21,3 @@ bool tic_image_has(const struct tic_image *image, const struct tic_layout *layou
 int tic_image_read(const struct tic_image *image, const struct tic_layout *layout, char *to,
                    const _Atomic bool *hurry, uint64_t *checksum);
 void tic_image_drop(struct tic_image *image);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The standard input of this process, if it is a file. Where it is none (a terminal, a pipe),
  * nobody knows what a program reads there, and these tell that it reads nothing. */
-#ifndef TIC_BASE_INPUT_H
-#define TIC_BASE_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ bool tic_input_was_read(void);
 char *tic_input_hash(void);
 /* The same of the file with this descriptor, from its beginning. */
 char *tic_input_hash_of(int fd);
-
-#endif

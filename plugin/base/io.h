@@ -3,8 +3,7 @@
  * patience: a file system may hang, and a thread that it holds cannot be freed again. So threads of
  * ours call it for the others, which give up the call, and leave the thread to it, when it takes
  * too long. As long as one call hangs, all others fail at once. */
-#ifndef TIC_BASE_IO_H
-#define TIC_BASE_IO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ int tic_io_call(void (*call)(void *arg), void *arg);
 
 /* Closes the file, which nobody writes by memory, at once or when no call hangs on it any more. */
 void tic_io_close(int fd);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How a piece of data lies in memory, and its packed copy: runs, gather, scatter, checksum. */
-#ifndef TIC_BASE_LAYOUT_H
-#define TIC_BASE_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,5 +75,3 @@ bool tic_layout_same(const struct tic_layout *a, const struct tic_layout *b);
 
 /* Copies between layouts of equal shape. */
 void tic_layout_copy(const struct tic_layout *to, const struct tic_layout *from);
-
-#endif

@@ -2,8 +2,7 @@
 /* All locks of starpu-tic, in the order in which they may be taken (a lower rank first). Debug
  * builds check it. A handle's lock is held while an interface packs its value; no other lock is
  * held across a call into StarPU, HDF5 or the application. */
-#ifndef TIC_BASE_LOCK_H
-#define TIC_BASE_LOCK_H
+#pragma once
 
 #include <pthread.h>
 
@@ -74,5 +73,3 @@ static inline void tic_unlock(struct tic_lock *lock) TIC_THREAD_SAFETY(release_c
     pthread_mutex_unlock(&lock->mutex);
     tic_lock_check_release(lock->rank);
 }
-
-#endif

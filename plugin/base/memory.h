@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How much memory there is. */
-#ifndef TIC_BASE_MEMORY_H
-#define TIC_BASE_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ uint64_t tic_memory_refused(void);
 
 /* Processes of this control group that the system has killed as its memory was used up. */
 uint64_t tic_memory_kills(const char *groups, const char *mount);
-
-#endif

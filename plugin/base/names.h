@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Names of data, as the program has given them, or a recovery line has them. */
-#ifndef TIC_BASE_NAMES_H
-#define TIC_BASE_NAMES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ const char *tic_name_plain(uint64_t id);
  * thread. */
 typedef void (*tic_names_visit)(void *arg, uint64_t id, const char *name);
 void tic_names_each(tic_names_visit visit, void *arg);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What somebody meant who has mistyped a name. */
-#ifndef TIC_BASE_NEAR_H
-#define TIC_BASE_NEAR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,5 +8,3 @@
 /* Is the first name, of this length, the other one but for two letters at most (Levenshtein
  * distance, and half of the name at most)? */
 bool tic_near(const char *name, size_t length, const char *other);
-
-#endif

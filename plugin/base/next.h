@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Functions of other libraries that ours replace: the ones that come next in the search order. Any
  * thread, and before any constructor. */
-#ifndef TIC_BASE_NEXT_H
-#define TIC_BASE_NEXT_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -21,5 +20,3 @@ void *tic_next_of(const void *caller, const void *own, const char *name);
 #define TIC_NEXT(of)                                                                               \
     static _Atomic(void *) known_;                                                                 \
     TIC_REAL(of, tic_next_function(&known_, #of))
-
-#endif

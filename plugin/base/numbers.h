@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Numbers as text, in the C locale whatever locale the program has set: settings, traces and
  * messages mean the same in each run. `tests/names` checks that nobody else calls strtod(). */
-#ifndef TIC_BASE_NUMBERS_H
-#define TIC_BASE_NUMBERS_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -20,5 +19,3 @@ bool tic_numbers_seconds(const char *text, double *out);
 /* Bytes: a whole number, or one with k, M, G or T (powers of 1024, as with KiB to TiB) or kB to TB
  * (of 1000), which may have a fraction. False: it is none, or too large. */
 bool tic_numbers_bytes(const char *text, unsigned long *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A few threads that help one thread with a loop. All functions: that one thread. */
-#ifndef TIC_BASE_POOL_H
-#define TIC_BASE_POOL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ void tic_pool_fini(struct tic_pool *pool);
  * calls between(arg) after each of its own and while it waits for the others. */
 void tic_pool_run(struct tic_pool *pool, unsigned long items, tic_pool_work work,
                   void (*between)(void *arg), void *arg);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the program has printed, and libc has not written yet: SIGKILL takes it along. */
-#ifndef TIC_BASE_PRINTED_H
-#define TIC_BASE_PRINTED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ bool tic_printed_flush(void);
  * before the line counts, unless another thread is held up with the stream. What main() alone
  * prints comes again in a restart, and better once; by_main: it does not come again either. */
 void tic_printed_flush_for_line(bool by_main);
-
-#endif

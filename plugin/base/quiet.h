@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Writing without signals: a file that may not become as large, and a pipe that nobody reads, would
  * end the program, which may not even know that we write. */
-#ifndef TIC_BASE_QUIET_H
-#define TIC_BASE_QUIET_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -17,5 +16,3 @@ struct tic_quiet {
 /* Between these the thread gets neither signal, and none is left behind. */
 void tic_quiet_begin(struct tic_quiet *quiet);
 void tic_quiet_end(const struct tic_quiet *quiet);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Several ranks of an MPI program: what the library beside StarPU-MPI (plugin/mpi) and the core
  * tell each other. Neither knows more of the other; types of MPI and StarPU stay out. */
-#ifndef TIC_BASE_RANKS_H
-#define TIC_BASE_RANKS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -152,5 +151,3 @@ struct tic_ranks_core {
 
 /* Exported by the core. NULL: the core takes this process as one without ranks. */
 const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ranks *library);
-
-#endif

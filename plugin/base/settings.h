@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Settings from the environment (STARPU_TIC_*), checked completely before anything starts. */
-#ifndef TIC_BASE_SETTINGS_H
-#define TIC_BASE_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ int tic_settings_read(struct tic_settings *out, const char *(*get)(const char *n
 
 /* Is the name one of a list with commas? */
 bool tic_settings_list_has(const char *list, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Threads of ours beside the application's. */
-#ifndef TIC_BASE_THREAD_H
-#define TIC_BASE_THREAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -27,5 +26,3 @@ struct timespec tic_after(double seconds);
 uint64_t tic_nanoseconds(clockid_t clock);
 /* By CLOCK_MONOTONIC. */
 double tic_seconds(void);
-
-#endif

@@ -4,8 +4,7 @@
  * memory of their own, and a thread of ours writes them: nobody waits for the file, and where the
  * memory is full records are left out and counted. What a SIGKILL may cost are the last
  * TIC_TRACE_PAUSE seconds. */
-#ifndef TIC_BASE_TRACE_H
-#define TIC_BASE_TRACE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ void tic_trace_quote(char *quoted, unsigned size, const char *text);
 /* Appends an event to a file, for another process than that which runs. 0 or -errno. */
 int tic_trace_append(const char *path, const char *kind, const char *members, ...)
     __attribute__((format(printf, 3, 4)));
-
-#endif

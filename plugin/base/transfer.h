@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Whole transfers to and from files, on the calling thread: interrupted calls go on. */
-#ifndef TIC_BASE_TRANSFER_H
-#define TIC_BASE_TRANSFER_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,5 +13,3 @@ int tic_transfer_write(int fd, struct iovec *pieces, int count, uint64_t offset)
 int tic_transfer_read_all(int fd, struct iovec *pieces, int count, uint64_t offset);
 /* Reads up to `size` bytes: how many, 0 at the end of the file, or -errno. */
 ssize_t tic_transfer_read(int fd, void *bytes, size_t size, uint64_t offset);
-
-#endif

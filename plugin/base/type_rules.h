@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* STARPU_TIC_TYPES: types of elements that the user declares for a program that does not. */
-#ifndef TIC_BASE_TYPE_RULES_H
-#define TIC_BASE_TYPE_RULES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ uint64_t tic_type_rule_of_codelet(const char *name, unsigned buffer);
 uint64_t tic_type_rule_of_arguments(const char *name);
 /* Is there one of a codelet? */
 bool tic_type_rules_name_codelets(void);
-
-#endif

@@ -2,8 +2,7 @@
 /* Types of elements: which of their bytes are one number, so that another machine can swap them. A
  * type is what somebody has declared; nothing here guesses. Types are numbers of this process; on
  * disk they have names. Any thread. */
-#ifndef TIC_BASE_TYPES_H
-#define TIC_BASE_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ uint64_t tic_type_sparse(uint64_t indices, uint64_t element, uint64_t bytes);
 bool tic_type_fits(uint64_t type, const struct tic_shape *shape);
 /* The other byte order; size is a multiple of the type's. */
 void tic_type_swap(uint64_t type, char *bytes, uint64_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A thread that looks after those who may wait for a file system for ever, and cannot say so
  * themselves. */
-#ifndef TIC_BASE_WATCH_H
-#define TIC_BASE_WATCH_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -24,5 +23,3 @@ struct tic_watch {
 void tic_watch_begin(struct tic_watch *watch, double seconds, bool (*look)(void *arg), void *arg);
 /* Waits for a look under way. */
 void tic_watch_end(struct tic_watch *watch);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Hashes of numbers that are the same on every machine: of their bytes in little-endian order. */
-#ifndef TIC_BASE_WORDS_H
-#define TIC_BASE_WORDS_H
+#pragma once
 
 #include <endian.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ static inline uint64_t tic_words_hash(const uint64_t *words, size_t count, uint6
         little[i] = htole64(words[i]);
     return XXH3_64bits_withSeed(little, count * sizeof(*little), seed);
 }
-
-#endif

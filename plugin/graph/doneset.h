@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The set of done tasks of one submission context: a dense prefix and a bitmap window above it.
  * Pure data structure; the caller synchronises. */
-#ifndef TIC_GRAPH_DONESET_H
-#define TIC_GRAPH_DONESET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ bool tic_doneset_contains(const struct tic_doneset *set, uint64_t sequence);
 uint64_t tic_doneset_end(const struct tic_doneset *set);
 /* Allocates the maximal ranges in ascending order; *count of them. 0 or -ENOMEM. */
 int tic_doneset_ranges(const struct tic_doneset *set, struct tic_range **ranges, size_t *count);
-
-#endif

@@ -6,8 +6,7 @@
  * member; applied in the order of versions they are the memory of the root: parts of an older value
  * that were written since are overwritten by the newer ones. StarPU, or the program, lets nobody
  * write a member while an overlapping one is used. */
-#ifndef TIC_GRAPH_FAMILY_H
-#define TIC_GRAPH_FAMILY_H
+#pragma once
 
 #include "graph/graph.h"
 
@@ -35,5 +34,3 @@ bool tic_family_prune(struct tic_graph *graph, struct tic_family *family, uint64
  * there are none. The submission lock. */
 struct tic_handle **tic_family_pending(struct tic_graph *graph, struct tic_family *family,
                                        unsigned long *count);
-
-#endif

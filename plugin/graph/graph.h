@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* G_i, the part of the dataflow graph that this process knows: the registry of handles, done tasks,
  * signatures, inputs and events, now and as recovered. No StarPU in here. */
-#ifndef TIC_GRAPH_GRAPH_H
-#define TIC_GRAPH_GRAPH_H
+#pragma once
 
 #include "graph/doneset.h"
 #include "graph/handle.h"
@@ -217,5 +216,3 @@ int tic_graph_index(struct tic_graph *graph, uint64_t cut, const struct tic_hand
 /* All values of this cut, ascending by id, into the line: what the index must hold. Costs what
  * there is, so only checks of it use this. */
 int tic_graph_describe_values(struct tic_graph *graph, uint64_t cut, struct tic_line *line);
-
-#endif

@@ -4,8 +4,7 @@
  * A value is "dirty" from the first write after its last save. `dirty_since` names the epoch of
  * that write: a cut c (all tasks that started in epochs <= c) must save the value iff
  * 0 < dirty_since <= c. */
-#ifndef TIC_GRAPH_HANDLE_H
-#define TIC_GRAPH_HANDLE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -369,5 +368,3 @@ void tic_handle_note_saved_locked(struct tic_handle *handle, const struct tic_sa
 
 /* The value that a cut defines, or NULL when there is none in the store. Under the lock. */
 const struct tic_value *tic_handle_value_at_locked(const struct tic_handle *handle, uint64_t cut);
-
-#endif

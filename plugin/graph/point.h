@@ -10,8 +10,7 @@
  * Whom this believes: main(), that its state at a commit point is in these places, or is what it
  * was at the first commit point; and that StarPU knows no more of it than data. What can be checked
  * of that is: place, variables, submissions up to the first commit point, registered data. */
-#ifndef TIC_GRAPH_POINT_H
-#define TIC_GRAPH_POINT_H
+#pragma once
 
 #include "graph/graph.h"
 
@@ -49,5 +48,3 @@ int tic_point_fill(const struct tic_point_first *first, struct tic_graph *graph,
 /* A restart: the values of the line become those of the data, which wait to be restored, and its
  * numbers those of main(). Under the submission lock; no task runs. */
 void tic_point_take_over(struct tic_graph *graph);
-
-#endif

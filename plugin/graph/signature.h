@@ -2,8 +2,7 @@
 /* The rolling signature of a submission context: one 32-bit value per submission, so that a replay
  * that differs is caught at the first submission that differs. Only the context's own thread adds;
  * published entries may be read by the checkpoint thread. */
-#ifndef TIC_GRAPH_SIGNATURE_H
-#define TIC_GRAPH_SIGNATURE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -40,5 +39,3 @@ int tic_signature_submit(struct tic_signature *signature, uint64_t content, uint
 void tic_signature_forget(struct tic_signature *signature, uint64_t position, uint64_t rolling);
 uint32_t tic_signature_entry(const struct tic_signature *signature, uint64_t index);
 uint64_t tic_signature_count(const struct tic_signature *signature);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * A task key is a sequence number of the main context, or the identity of a spawned task, which has
  * TIC_SPAWN_KEY set. */
-#ifndef TIC_GRAPH_SPAWN_H
-#define TIC_GRAPH_SPAWN_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -127,5 +126,3 @@ bool tic_spawns_is_complete(struct tic_spawns *spawns);
 /* Number of a function's name, which is added at need; TIC_SPAWN_NONE when out of memory. */
 uint32_t tic_spawns_function(struct tic_spawns *spawns, const char *name);
 const char *tic_spawns_function_name(struct tic_spawns *spawns, uint32_t number);
-
-#endif

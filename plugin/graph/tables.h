@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What graph.c needs to load a line. Errors: negative errno. */
-#ifndef TIC_GRAPH_TABLES_H
-#define TIC_GRAPH_TABLES_H
+#pragma once
 
 #include "graph/graph.h"
 
@@ -10,5 +9,3 @@ void *tic_graph_duplicate(const void *array, size_t count, size_t item);
 /* Inputs, accesses of main(), reads, looks, and the history. */
 int tic_graph_load_tables(struct tic_graph *graph, struct tic_line *line);
 int tic_graph_load_events(struct tic_graph *graph, struct tic_line *line);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The handles whose memory main() owns, by address: who lies where? A treap over the handles
  * themselves. The caller synchronises. */
-#ifndef TIC_GRAPH_VIEWS_H
-#define TIC_GRAPH_VIEWS_H
+#pragma once
 
 #include "graph/handle.h"
 
@@ -18,5 +17,3 @@ void tic_views_remove(struct tic_views *views, struct tic_handle *handle);
  * it returns. */
 int tic_views_visit(const struct tic_views *views, const char *begin, const char *end,
                     int (*visit)(struct tic_handle *found, void *arg), void *arg);
-
-#endif

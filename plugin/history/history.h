@@ -4,8 +4,7 @@
  * with a callback, too), kernels that write no data. Tables with values say the same, each a part
  * of it: each of them is a projection of the history (tic_history_find_difference). Pure data
  * structure; the caller synchronises. */
-#ifndef TIC_HISTORY_HISTORY_H
-#define TIC_HISTORY_HISTORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ enum tic_history_trouble tic_history_find_cycle(const struct tic_line *line,
  * the other, with what they read. Of main() there is nothing, as positions of its accesses are not
  * known: their order is. 0 or -ENOMEM; the entries are the caller's. */
 int tic_history_make(const struct tic_line *line, struct tic_line_entry **entries, size_t *count);
-
-#endif

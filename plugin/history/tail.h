@@ -2,8 +2,7 @@
 /* The tail of a table that only grows: what it got since its last block on disk. A line holds the
  * tail and refers to the blocks, so it costs what is new. Pure data structure; the caller
  * synchronises. */
-#ifndef TIC_HISTORY_TAIL_H
-#define TIC_HISTORY_TAIL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void tic_tail_drop(struct tic_tail *tail, unsigned long count);
 void tic_tail_close(struct tic_tail *tail, uint64_t total);
 /* Copies the entries, and what lies in blocks, into an empty tail. 0 or -ENOMEM. */
 int tic_tail_copy(const struct tic_tail *tail, struct tic_tail *copy);
-
-#endif

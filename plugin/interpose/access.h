@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Accesses of main() to data. */
-#ifndef TIC_INTERPOSE_ACCESS_H
-#define TIC_INTERPOSE_ACCESS_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -18,4 +17,3 @@ enum tic_try { TIC_TRY_REALLY, TIC_TRY_SUCCEED, TIC_TRY_FAIL };
 
 enum tic_try tic_access_replay_try(void);
 void tic_access_after_try(bool success);
-#endif

@@ -7,8 +7,7 @@
  * and that main() asks for such accesses to one datum in the same order. StarPU grants them in that
  * order, so the n-th of a datum is the same one in each run. Where StarPU keeps no order
  * (sequential consistency is off), or memory is shared, none is protected. */
-#ifndef TIC_INTERPOSE_ACCESS_CALLBACK_H
-#define TIC_INTERPOSE_ACCESS_CALLBACK_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -41,5 +40,3 @@ bool tic_callback_access_give_back(struct tic_handle *handle);
 void tic_callback_access_settle(struct tic_handle *handle);
 /* Ends protection if some is open, before main() does this with the data. */
 void tic_callback_access_refuse_open(struct tic_handle *handle, const char *call);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Addresses in recorded values, which this run has elsewhere. */
-#ifndef TIC_INTERPOSE_ADDRESSES_H
-#define TIC_INTERPOSE_ADDRESSES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ bool tic_addresses_are_sought(const struct tic_handle *handle);
 /* Puts those that its memory holds now into a recorded value, without gaps; true when there are
  * some. Stops where tasks may have written one: nobody knows what it means. */
 bool tic_addresses_take_own(const struct tic_handle *handle, char *recorded);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Tasks that run, before the real submission. */
-#ifndef TIC_INTERPOSE_ADMIT_H
-#define TIC_INTERPOSE_ADMIT_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ bool tic_admit_register(struct starpu_task *task, const struct tic_spawn *model)
 void tic_commute_in_order(struct starpu_task *task);
 /* Before its kernel, which sees the modes that the application gave. */
 void tic_commute_show(struct starpu_task *task);
-
-#endif

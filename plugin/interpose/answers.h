@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What main() asks StarPU while tasks run, recorded in the first run and answered as before in a
  * restart. */
-#ifndef TIC_INTERPOSE_ANSWERS_H
-#define TIC_INTERPOSE_ANSWERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void tic_answers_break(void);
 /* The next event of this kind, on the owner thread, before or while StarPU runs: replaces *value
  * in a replay, else records it. Opens an existing store when it is called before starpu_init. */
 void tic_session_event(enum tic_event kind, int64_t *value);
-
-#endif

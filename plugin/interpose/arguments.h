@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Arguments of tasks that kernels change, up to a size. */
-#ifndef TIC_INTERPOSE_ARGUMENTS_H
-#define TIC_INTERPOSE_ARGUMENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ bool tic_arguments_end(struct tic_slot *slot);
 /* The task is skipped in a restart: its arguments are as its kernel left them, when the history
  * says so, or now. */
 void tic_arguments_give_back_locked(const struct starpu_task *task, uint64_t key);
-
-#endif

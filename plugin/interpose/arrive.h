@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Steps of the clock of main(), and what comes back when it has come to the recovered cut. */
-#ifndef TIC_INTERPOSE_ARRIVE_H
-#define TIC_INTERPOSE_ARRIVE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ void tic_clock_wait(void);
  * NULL.
  */
 void tic_position_restore(bool (*waits)(const struct tic_handle *handle));
-
-#endif

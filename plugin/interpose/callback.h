@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Callbacks of tasks, run as application code. */
-#ifndef TIC_INTERPOSE_CALLBACK_H
-#define TIC_INTERPOSE_CALLBACK_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -19,5 +18,3 @@ bool tic_callback_is_there(const struct starpu_task *task);
 void tic_callback_unwrap(struct starpu_task *copy, const struct starpu_task *task);
 /* The application has asked for it, and may look at its callback_arg. Any thread. */
 void tic_callback_show(struct starpu_task *task);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* When callbacks come in a restart. */
-#ifndef TIC_INTERPOSE_CALLBACK_REDO_H
-#define TIC_INTERPOSE_CALLBACK_REDO_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -50,5 +49,3 @@ bool tic_callback_redo(uint64_t key, void (*run)(void *), void *argument);
 void tic_callback_play(void (*run)(void *), void *argument);
 /* The task whose callback this thread runs without it; or NULL. */
 struct starpu_task *tic_callback_current_task(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Callbacks run as code of the application, also inside our own calls. */
-#ifndef TIC_INTERPOSE_CALLBACK_RUN_H
-#define TIC_INTERPOSE_CALLBACK_RUN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ bool tic_callback_is_put_off(void);
  * count, too. The end: those that ran inside of it have returned. */
 void tic_callback_note_call(bool lets_go);
 void tic_callback_end_call(bool lets_go);
-
-#endif

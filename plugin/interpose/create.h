@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A session from the settings. */
-#ifndef TIC_INTERPOSE_CREATE_H
-#define TIC_INTERPOSE_CREATE_H
+#pragma once
 
 struct tic_h5_ops;
 struct tic_session;
@@ -13,5 +12,3 @@ void tic_session_read(struct tic_settings *settings);
 struct tic_session *tic_session_create(const struct tic_settings *settings);
 /* The functions of tic-store.so beside this library; stops the start if it is not there. */
 const struct tic_h5_ops *tic_session_load_module(void);
-
-#endif

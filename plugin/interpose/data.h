@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Data of the application: its registration, and what unregistration and partitions do alike. On
  * the owner thread. */
-#ifndef TIC_INTERPOSE_DATA_H
-#define TIC_INTERPOSE_DATA_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -21,5 +20,3 @@ void tic_data_prune(struct tic_family *family);
 void tic_data_on_register_after(starpu_data_handle_t data, int home_node);
 /* Waits until every submitted task that uses the handle has ended. */
 void tic_data_wait(struct tic_handle *handle);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What `starpu-tic rehearse` compares (STARPU_TIC_DIGESTS): a hash of data each time main() gets it
  * back. Data without a layout of its own is left out. Owner thread only. */
-#ifndef TIC_INTERPOSE_DIGEST_H
-#define TIC_INTERPOSE_DIGEST_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ void tic_digest_note_resumed(void);
 
 /* Writes what there is so far; does nothing without STARPU_TIC_DIGESTS. */
 void tic_digest_write(const struct tic_session *session);
-
-#endif

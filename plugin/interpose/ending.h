@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The end of protection while the program runs. */
-#ifndef TIC_INTERPOSE_ENDING_H
-#define TIC_INTERPOSE_ENDING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ void tic_session_stop_watching(const char *what, const char *why);
 /* The call, and the task in whose kernel or callback this thread makes it; valid until the next one
  * of the thread. */
 const char *tic_session_place(const char *call);
-
-#endif

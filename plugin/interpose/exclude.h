@@ -4,8 +4,7 @@
  * restart, in the order of the program, and so makes the content anew. The signature of main()'s
  * submissions says which data is excluded: a restart that excludes other data is stopped. So is one
  * in which a task writes other content than it did. */
-#ifndef TIC_INTERPOSE_EXCLUDE_H
-#define TIC_INTERPOSE_EXCLUDE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -46,5 +45,3 @@ static inline void tic_exclude_end(struct starpu_task *task, uint64_t sequence)
 }
 /* Is some of the data that is registered now? Any thread. */
 bool tic_exclude_is_in_force(void);
-
-#endif

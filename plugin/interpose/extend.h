@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the event log tells of tasks where some order is a race: snapshot/extension.h. */
-#ifndef TIC_INTERPOSE_EXTEND_H
-#define TIC_INTERPOSE_EXTEND_H
+#pragma once
 
 #include <stdbool.h>
 #include <starpu.h>
@@ -19,5 +18,3 @@ void tic_extend_end(const struct tic_slot *slot, bool more);
 
 /* The kernel that runs on this thread has submitted a task that a restart keeps. */
 void tic_extend_note_submitted(const struct tic_spawn *spawn);
-
-#endif

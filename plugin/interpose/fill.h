@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Writing data in main memory by an access, where StarPU has several nodes: a task might run in
  * other memory, and there may be no processor for one. */
-#ifndef TIC_INTERPOSE_FILL_H
-#define TIC_INTERPOSE_FILL_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -11,5 +10,3 @@
  * interface, on any thread. NULL: nothing is to be written. False when there is no access. */
 bool tic_fill_submit(starpu_data_handle_t data, void (*write)(void *arg, void *interface),
                      void *arg);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Results of tasks that are saved when they end, and their use in a restart. */
-#ifndef TIC_INTERPOSE_FORCED_H
-#define TIC_INTERPOSE_FORCED_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -30,5 +29,3 @@ bool tic_forced_use(struct starpu_task *task, uint64_t sequence, bool awaited);
 const char *tic_forced_why_not_output(starpu_data_handle_t data, const struct tic_handle *handle);
 /* Does it nothing but to write its data? */
 bool tic_forced_only_writes(const struct starpu_task *task);
-
-#endif

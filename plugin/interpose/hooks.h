@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Hooks around those of the scheduling policies. */
-#ifndef TIC_INTERPOSE_HOOKS_H
-#define TIC_INTERPOSE_HOOKS_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -20,5 +19,3 @@ void tic_hooks_install(struct tic_session *session);
  * hooks, too. False when that context has none. */
 bool tic_hooks_cover(const struct starpu_task *task);
 bool tic_hooks_cover_context(unsigned context); /* tasks of another one may come to it */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The initial content of data, which tasks read first: hashes of it. */
-#ifndef TIC_INTERPOSE_INPUTS_H
-#define TIC_INTERPOSE_INPUTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ _Noreturn void tic_data_stop_input(const struct tic_handle *handle);
 /* A task uses the handle: hashes its initial content if the first that does reads it. executes: the
  * task is to be executed, as it was not done at the recovered cut, or writes nothing. */
 void tic_data_note_use(struct tic_handle *handle, bool reads, bool executes);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The end that somebody asks for by a signal: a last checkpoint, and an exit status of our own. */
-#ifndef TIC_INTERPOSE_LEAVE_H
-#define TIC_INTERPOSE_LEAVE_H
+#pragma once
 
 #include "session/context.h"
 
@@ -13,5 +12,3 @@ void tic_leave_note_program(void);
 void tic_leave_arm(struct tic_session *session);
 /* The program ends by itself: they mean what they mean without us. Once. */
 void tic_leave_disarm(void);
-
-#endif

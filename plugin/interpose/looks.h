@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What main() and callbacks may look at by their own pointers: logged, and given back. */
-#ifndef TIC_INTERPOSE_LOOKS_H
-#define TIC_INTERPOSE_LOOKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ void tic_looks_show_callback(uint64_t key);
 /* The data was registered, or leaves. */
 void tic_looks_add(struct tic_handle *handle);
 void tic_looks_remove(struct tic_handle *handle);
-
-#endif

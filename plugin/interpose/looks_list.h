@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Data that main() and callbacks may look at, and entries of lines about it. */
-#ifndef TIC_INTERPOSE_LOOKS_LIST_H
-#define TIC_INTERPOSE_LOOKS_LIST_H
+#pragma once
 
 #include <starpu.h>
 #include <stdatomic.h>
@@ -55,5 +54,3 @@ struct tic_looks_ids {
 
 /* Takes them, in exchange for an array that is needed no more. Owner thread. */
 void tic_looks_take_written(struct tic_looks_ids *ids);
-
-#endif

@@ -4,8 +4,7 @@
  * packed, if it is small, and a restart unpacks it at the same wait; and of larger data what the
  * line holds, where no task that was done writes it later. Owner thread only; no lock is held, as
  * the interface may be the program's. */
-#ifndef TIC_INTERPOSE_LOOKS_PACKED_H
-#define TIC_INTERPOSE_LOOKS_PACKED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void tic_looks_packed_compare(void);
 void tic_looks_packed_arrive(bool (*waits)(const struct tic_handle *handle));
 bool tic_looks_packed_has(uint64_t wait); /* something to give back */
 void tic_looks_packed_give_back(uint64_t wait);
-
-#endif

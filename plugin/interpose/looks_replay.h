@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What main() and callbacks looked at, given back in a restart. */
-#ifndef TIC_INTERPOSE_LOOKS_REPLAY_H
-#define TIC_INTERPOSE_LOOKS_REPLAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ bool tic_looks_show(struct tic_handle *handle, bool tells,
                     void (*write)(struct tic_handle *handle, const struct tic_saved *saved));
 /* The data leaves. */
 void tic_looks_forget_skipped_locked(const struct tic_handle *handle);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * An access for writing only would not bring the value back that is lost by it: it becomes one for
  * reading and writing, if there is a value. */
-#ifndef TIC_INTERPOSE_MOVABLE_H
-#define TIC_INTERPOSE_MOVABLE_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -40,5 +39,3 @@ enum starpu_data_access_mode tic_movable_mode(starpu_data_handle_t data,
 void tic_movable_found(struct tic_handle *handle);
 /* main() has got one. */
 void tic_movable_find(starpu_data_handle_t data);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The opening of a session, perhaps before StarPU starts, and the events of main() from then on. */
-#ifndef TIC_INTERPOSE_OPENING_H
-#define TIC_INTERPOSE_OPENING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ struct tic_session;
 
 /* The session has come to its end with success, if not NULL: last of all its lines are removed. */
 void tic_success_note(struct tic_session *session);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Data that is saved by its interface's pack_data and unpack_data. */
-#ifndef TIC_INTERPOSE_PACK_H
-#define TIC_INTERPOSE_PACK_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -18,5 +17,3 @@ int tic_pack_restore(starpu_data_handle_t data, const struct tic_saved *saved);
 bool tic_pack_can_put(starpu_data_handle_t data, uint64_t most);
 /* Unpacks a copy of them. 0 or -errno. */
 int tic_pack_put(starpu_data_handle_t data, const char *bytes, uint64_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * memory are five times slower, and hold a worker. A block of malloc() is pinned as a whole, as a
  * driver refuses copies that cross the border of what is pinned. What the program has pinned, or
  * pins later, is its own. All threads, without locks. */
-#ifndef TIC_INTERPOSE_PINS_H
-#define TIC_INTERPOSE_PINS_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ void tic_pins_leave(const void *at, bool later);
 void tic_pins_settle(void);
 /* The program gives this memory back, or pins it. */
 void tic_pins_release(const void *at, size_t bytes);
-
-#endif

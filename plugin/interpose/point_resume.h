@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A restart goes on from a line of a commit point. */
-#ifndef TIC_INTERPOSE_POINT_RESUME_H
-#define TIC_INTERPOSE_POINT_RESUME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ void tic_point_await_tasks(void);
 /* main() is at its first commit point, and goes on as if it were at the one of the line: its
  * number. */
 uint64_t tic_point_resume(struct tic_session *session, const char *place);
-
-#endif

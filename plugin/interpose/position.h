@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where main() was at the recovered cut. */
-#ifndef TIC_INTERPOSE_POSITION_H
-#define TIC_INTERPOSE_POSITION_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -18,5 +17,3 @@ struct tic_session;
 
 /* Did the replay submit everything that the recovered cut knows? */
 bool tic_session_is_replayed(struct tic_session *session);
-
-#endif

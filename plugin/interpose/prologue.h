@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Prologues of tasks, run as application code. */
-#ifndef TIC_INTERPOSE_PROLOGUE_H
-#define TIC_INTERPOSE_PROLOGUE_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -46,5 +45,3 @@ struct tic_prologue_place tic_prologue_place_of_pop(struct starpu_task *task);
 struct tic_wrapped_prologue *tic_prologue_wrap_one(struct starpu_task *task,
                                                    const struct tic_prologue_place *place,
                                                    uint64_t key);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* When prologues come in a restart. */
-#ifndef TIC_INTERPOSE_PROLOGUE_REDO_H
-#define TIC_INTERPOSE_PROLOGUE_REDO_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -11,5 +10,3 @@
  * task. True: another one had not, and comes with it. Under the submission lock, before the real
  * submission by main(). */
 bool tic_prologue_redo(struct starpu_task *task, uint64_t key);
-
-#endif

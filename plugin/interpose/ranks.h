@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A rank of several: its lines, and what StarPU-MPI does with data (base/ranks.h). */
-#ifndef TIC_INTERPOSE_RANKS_H
-#define TIC_INTERPOSE_RANKS_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -58,5 +57,3 @@ static inline void tic_ranks_come(starpu_data_handle_t data, enum tic_ranks_use 
 /* struct tic_ranks_core has them. */
 void *tic_ranks_open_part(const char *folder, const char *name);
 void *tic_ranks_part_value(void *part, uint64_t id, size_t *size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What tasks that write no data read, logged. */
-#ifndef TIC_INTERPOSE_READS_H
-#define TIC_INTERPOSE_READS_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -29,5 +28,3 @@ void tic_nowhere_begin(struct starpu_task *task, uint64_t key);
 bool tic_nowhere_reads(const struct starpu_task *task, const struct tic_accesses *accesses);
 const char *tic_nowhere_refuse(const struct tic_accesses *accesses);
 void tic_nowhere_note(const struct tic_accesses *accesses);
-
-#endif

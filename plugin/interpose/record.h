@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* SEL: what main() does, in the event log; on the owner thread. */
-#ifndef TIC_INTERPOSE_RECORD_H
-#define TIC_INTERPOSE_RECORD_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -26,5 +25,3 @@ void tic_record_written(struct tic_handle *handle);
 /* known: how many events were known before this one. */
 void tic_record_event(uint64_t known, enum tic_event kind, int64_t value);
 void tic_record_run(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the program calls before main() is at the recovered cut, and StarPU
  * is not to hear of until then. */
-#ifndef TIC_INTERPOSE_REDO_H
-#define TIC_INTERPOSE_REDO_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -40,5 +39,3 @@ bool tic_redo_queue(struct tic_handle *handle, void (*play)(void *), const void 
                     size_t size);
 /* Is the program's call one that the replay keeps from StarPU? Not while it plays. */
 bool tic_redo_keeps(void);
-
-#endif

@@ -2,8 +2,7 @@
 /* What is in the memory of data while a restart redoes its history: what was seen there last.
  * Kernels that write no data run beside others, on what they read; so values wait for those that
  * read something else in the same memory. */
-#ifndef TIC_INTERPOSE_REDO_VALUES_H
-#define TIC_INTERPOSE_REDO_VALUES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,5 +97,3 @@ void tic_redo_play_call(void *call);
 bool tic_redo_put_off(struct tic_redo_call *call);
 /* Makes those that are due. main(), or who plays. */
 void tic_redo_catch_up(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reductions: contributions to accumulators, and tasks that fold them. */
-#ifndef TIC_INTERPOSE_REDUX_H
-#define TIC_INTERPOSE_REDUX_H
+#pragma once
 
 #include <starpu.h>
 #include <stdatomic.h>
@@ -51,5 +50,3 @@ void tic_redux_fold_all(void);
 void tic_redux_drop(struct tic_handle *handle);
 void tic_redux_end(struct tic_handle *handle);
 void tic_redux_end_children(struct tic_handle *parent);
-
-#endif

@@ -9,8 +9,7 @@
  * Whom this believes: the program, that a callback which begins in the end of an access does not
  * wait for a thread that has ended one on this data and waits for the next; StarPU asks callbacks
  * not to wait. */
-#ifndef TIC_INTERPOSE_RELEASE_H
-#define TIC_INTERPOSE_RELEASE_H
+#pragma once
 
 #include <starpu.h>
 
@@ -20,5 +19,3 @@ enum { TIC_NODE_HOME = -1000 }; /* in place of a node: starpu_data_release */
  * waits, as nobody does in StarPU's own function. The caller has done with the data and its handle.
  */
 void tic_release(starpu_data_handle_t data, int node);
-
-#endif

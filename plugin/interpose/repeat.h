@@ -2,8 +2,7 @@
 /* Kernels that may be executed more than once: because they may fail (starpu_tic_codelet_can_fail,
  * STARPU_TIC_RETRY), or because they are certified (STARPU_TIC_CERTIFY). The functions of their
  * codelets are replaced by ours, which keep what the task writes before they call the codelet's. */
-#ifndef TIC_INTERPOSE_REPEAT_H
-#define TIC_INTERPOSE_REPEAT_H
+#pragma once
 
 #include <starpu.h>
 #include <stdatomic.h>
@@ -29,5 +28,3 @@ static inline void tic_repeat_begin(struct starpu_task *task, const struct tic_s
 
 /* The program's word that kernels of the codelet may fail. 0 or -errno, as in starpu_tic.h. */
 int tic_repeat_declare(struct starpu_codelet *codelet);
-
-#endif

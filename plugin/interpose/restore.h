@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Recovered values written back. */
-#ifndef TIC_INTERPOSE_RESTORE_H
-#define TIC_INTERPOSE_RESTORE_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -40,5 +39,3 @@ _Noreturn void tic_data_stop_made(const char *what);
 void tic_constant_require(const struct tic_layout *layout, uint64_t checksum, uint64_t id);
 /* Stops the start if it is to be changed, and cannot be. */
 void tic_constant_refuse(const struct tic_handle *handle);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which data get their recovered values back, and when. */
-#ifndef TIC_INTERPOSE_RESTORE_ALL_H
-#define TIC_INTERPOSE_RESTORE_ALL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ bool tic_data_may_change(const struct tic_handle *handle);
 
 /* The handle is about to leave; main() gets its memory back. */
 void tic_data_restore_leaving(struct tic_handle *handle);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Tasks that tasks had submitted, submitted again in a restart. */
-#ifndef TIC_INTERPOSE_RESUBMIT_H
-#define TIC_INTERPOSE_RESUBMIT_H
+#pragma once
 
 #include <starpu.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@
 typedef enum tic_verdict tic_spawn_admit(struct starpu_task *task, const struct tic_spawn *model);
 /* A task was skipped: submits those that it had submitted, and that the line keeps. */
 void tic_spawn_submit_kept(uint64_t root, tic_spawn_admit *admit);
-
-#endif

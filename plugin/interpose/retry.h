@@ -2,8 +2,7 @@
 /* Executions of a kernel, each with as many tries as it needs: a kernel may say that it has failed
  * (starpu_tic_task_failed). What the task writes is put back then, and the kernel is executed
  * again, on another worker where one comes to it soon. */
-#ifndef TIC_INTERPOSE_RETRY_H
-#define TIC_INTERPOSE_RETRY_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -56,5 +55,3 @@ void tic_retry_note_submission(void);
 void tic_retry_describe(const struct starpu_task *task, uint64_t number, char *text, size_t size);
 /* Where a restart goes on, as the end of a message; "" where there is none. */
 const char *tic_retry_tell_lines(char *text, size_t size);
-
-#endif

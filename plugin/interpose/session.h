@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The life of a session: one protected StarPU instance, from starpu_init to the end of the process.
  */
-#ifndef TIC_INTERPOSE_SESSION_H
-#define TIC_INTERPOSE_SESSION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ void tic_session_count_start(int result);
 /* True when StarPU stops with this call, and the session with it. */
 bool tic_session_on_shutdown_before(void);
 void tic_session_on_shutdown_after(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where the elements of data lie in memory. */
-#ifndef TIC_INTERPOSE_SHAPE_H
-#define TIC_INTERPOSE_SHAPE_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -21,5 +20,3 @@ void tic_handle_locate(struct tic_handle *handle, void *interface);
 void tic_handle_locate_homeless(struct tic_handle *handle);
 /* A task has ended, on its worker. */
 void tic_data_check_shapes(const struct starpu_task *task, const struct tic_slot *slot);
-
-#endif

@@ -2,8 +2,7 @@
 /* Tasks that a restart does not execute, as they were done at the recovered cut. StarPU does not
  * hear of them, or gets a task without a kernel, where somebody may wait for their end. Under the
  * submission lock. */
-#ifndef TIC_INTERPOSE_SKIP_H
-#define TIC_INTERPOSE_SKIP_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -30,5 +29,3 @@ enum tic_verdict tic_skip_kernel(struct starpu_task *task, uint64_t key, bool en
                                  struct starpu_task **kernel);
 /* The task was not done, but its result is kept: a task of ours writes it. */
 enum tic_verdict tic_skip_with_value(struct starpu_task *task, uint64_t sequence);
-
-#endif

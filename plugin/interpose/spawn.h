@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Tasks that callbacks, tasks and other threads submit. */
-#ifndef TIC_INTERPOSE_SPAWN_H
-#define TIC_INTERPOSE_SPAWN_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -23,5 +22,3 @@ const char *tic_spawn_identify(struct starpu_task *task, enum tic_context contex
 bool tic_spawn_register(struct starpu_task *task, const struct tic_spawn *model);
 /* The record of a spawned task that is live; else NULL. */
 struct tic_spawn *tic_spawn_of(const struct starpu_task *task);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Submissions of tasks. */
-#ifndef TIC_INTERPOSE_SUBMIT_H
-#define TIC_INTERPOSE_SUBMIT_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -13,5 +12,3 @@ struct tic_spawn;
 enum tic_verdict tic_submit_on_before(struct starpu_task *task);
 /* StarPU did not take the task. */
 void tic_submit_on_refused(struct starpu_task *task);
-
-#endif

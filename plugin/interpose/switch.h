@@ -4,8 +4,7 @@
  * StarPU switches by itself when a task is submitted that uses other parts than those in force. A
  * task that a restart skips is not submitted, so its switch does not happen, and the next one that
  * main() asks for may begin from another state than it did. */
-#ifndef TIC_INTERPOSE_SWITCH_H
-#define TIC_INTERPOSE_SWITCH_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -27,5 +26,3 @@ enum tic_switch {
 enum tic_switch tic_switch_before(starpu_data_handle_t data, enum tic_switch kind);
 /* The program, or StarPU itself, is about to do it. */
 void tic_switch_note(starpu_data_handle_t data, enum tic_switch kind);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Types of the elements of data, as the program, the user, or the line of an earlier run declares
  * them; and hashes of content that are the same on every machine. */
-#ifndef TIC_INTERPOSE_TYPED_H
-#define TIC_INTERPOSE_TYPED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ int tic_typed_declare(struct tic_handle *handle, const char *name);
 uint64_t tic_typed_hash(const struct tic_layout *layout);
 /* Could a run have got this hash for the same content, here or on another machine? */
 bool tic_typed_is_hash_of(const struct tic_layout *layout, uint64_t hash);
-
-#endif

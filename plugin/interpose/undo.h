@@ -2,8 +2,7 @@
 /* What a task writes, as it was before its kernel: so that the kernel may be executed again, and so
  * that what two executions wrote can be compared. Nobody else has access to it meanwhile: to StarPU
  * and to checkpoints all executions are one. */
-#ifndef TIC_INTERPOSE_UNDO_H
-#define TIC_INTERPOSE_UNDO_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ struct tic_undo_difference {
 };
 /* Where the memory first differs from the first result. False: nowhere. */
 bool tic_undo_find_difference(const struct tic_undo *undo, struct tic_undo_difference *difference);
-
-#endif

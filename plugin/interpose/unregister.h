@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Data leaves. On the owner thread. */
-#ifndef TIC_INTERPOSE_UNREGISTER_H
-#define TIC_INTERPOSE_UNREGISTER_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -21,5 +20,3 @@ void tic_data_part(struct tic_handle *handle);
 /* Does it leave at once, when its tasks have ended, as others share its memory? */
 bool tic_data_leaves_at_once(const struct tic_handle *handle);
 void tic_data_on_unregister_submit_before(starpu_data_handle_t data);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Variables of main() that it has named (starpu_tic_protect_memory): what a commit point keeps of
  * them. Whoever calls is main(), or nothing is protected. */
-#ifndef TIC_INTERPOSE_VARIABLES_H
-#define TIC_INTERPOSE_VARIABLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ int tic_variables_list(const char *place, struct tic_line_text *names);
 int tic_variables_copy(struct tic_line_bytes *bytes);
 /* What they held comes back. The names are the same. */
 void tic_variables_give_back(const struct tic_line_bytes *bytes);
-
-#endif

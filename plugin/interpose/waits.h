@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What main() comes to, and what it may look at once it has waited. Wrappers call these around the
  * real functions. */
-#ifndef TIC_INTERPOSE_WAITS_H
-#define TIC_INTERPOSE_WAITS_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -31,5 +30,3 @@ bool tic_wait_settle_all(int result);
 /* Without STARPU_TIC_VERIFY values come back on demand; main() may look at all data when nothing is
  * left to replay. */
 void tic_wait_restore_all(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Numbers of workers that main() is told, and workers that it knows and that are not there. */
-#ifndef TIC_INTERPOSE_WORKERS_H
-#define TIC_INTERPOSE_WORKERS_H
+#pragma once
 
 #include <starpu.h>
 #include <stdatomic.h>
@@ -46,5 +45,3 @@ void tic_workers_place(struct starpu_task *task);
 /* In a restart: stops it if there is no such other one, as StarPU would refuse the task, or never
  * run it. */
 void tic_workers_require(const struct starpu_task *task);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * This holds where StarPU orders the tasks, by their data (sequential consistency), tags or
  * dependencies. Others end protection where they meet: tic_writeback_check. */
-#ifndef TIC_INTERPOSE_WRITEBACK_H
-#define TIC_INTERPOSE_WRITEBACK_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -51,5 +50,3 @@ void tic_writeback_begin(struct starpu_task *task, struct tic_slot *slot, bool m
 /* Waits for the values of all tasks that have ended by now, a minute at most. Not on workers. On
  * several nodes. */
 void tic_writeback_settle(void);
-
-#endif

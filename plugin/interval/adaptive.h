@@ -2,8 +2,7 @@
 /* An adaptive period: chosen again after each checkpoint, from what checkpoints cost by then. The
  * model is that of coordinated checkpoints (Fialho 2011, eq. 3.7): one process, whose fault stops
  * everything. Caller synchronises. */
-#ifndef TIC_INTERVAL_ADAPTIVE_H
-#define TIC_INTERVAL_ADAPTIVE_H
+#pragma once
 
 #include "interval/models.h"
 
@@ -59,5 +58,3 @@ struct tic_interval_costs tic_adaptive_costs(const struct tic_adaptive_measured 
  * rule of an optimum. */
 double tic_adaptive_period(const struct tic_adaptive_measured *measured,
                            const struct tic_adaptive_bounds *bounds, enum tic_interval_rule *rule);
-
-#endif

@@ -10,8 +10,7 @@
  * 1974; W. Gropp and E. Lusk, Fault tolerance in message passing interface programs, IJHPCA 18(3),
  * 2004; J. T. Daly, A higher order estimate of the optimum checkpoint interval for restart dumps,
  * FGCS 22(3), 2006. */
-#ifndef TIC_INTERVAL_CLASSIC_H
-#define TIC_INTERVAL_CLASSIC_H
+#pragma once
 
 #include "interval/costs.h"
 
@@ -47,5 +46,3 @@ double tic_interval_gropp_wall(const struct tic_interval_costs *costs, double in
  * interval: such a run takes no checkpoint, and the formula gives less than the work. Infinity
  * where an exponential overflows. */
 double tic_interval_daly_wall(const struct tic_interval_costs *costs, double interval, double work);
-
-#endif

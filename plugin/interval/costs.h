@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Costs of checkpoints, faults and message logging: the input of all interval models. */
-#ifndef TIC_INTERVAL_COSTS_H
-#define TIC_INTERVAL_COSTS_H
+#pragma once
 
 /* The symbols are those of L. Fialho, Fault Tolerance Configuration for Uncoordinated Checkpoints,
  * PhD thesis, UAB 2011 ("Fialho 2011" in this folder). */
@@ -30,5 +29,3 @@ int tic_interval_costs_check(const struct tic_interval_costs *costs, const char 
 /* Time that message logging adds to message delivery between two faults, in seconds per MTBF:
  * Delta_lp = log_rate * mtbf (Fialho 2011, section 3.4, with Delta_lp per alpha). */
 double tic_interval_log_time(const struct tic_interval_costs *costs);
-
-#endif

@@ -9,8 +9,7 @@
  * longer than the MTBF. Elsewhere the number of checkpoints between two faults (eq. 3.4) is
  * negative, and overheads and wall times are NaN. A phi below about t_c / (2 mtbf) makes even the
  * optimum (eq. 3.15) that long: the printed equations then give less than no overhead. */
-#ifndef TIC_INTERVAL_FIALHO_H
-#define TIC_INTERVAL_FIALHO_H
+#pragma once
 
 #include "interval/costs.h"
 
@@ -37,5 +36,3 @@ double tic_interval_coordinated_wall(const struct tic_interval_costs *costs, dou
                                      double work);
 double tic_interval_uncoordinated_wall(const struct tic_interval_costs *costs, double interval,
                                        double work);
-
-#endif

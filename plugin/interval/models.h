@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* All interval models behind one interface, and the choice of an interval within its limits. */
-#ifndef TIC_INTERVAL_MODELS_H
-#define TIC_INTERVAL_MODELS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -61,5 +60,3 @@ double tic_interval_waste(double wall, double work);
  * model, if a checkpoint costs the same with both (Fialho 2011, eq. 3.6 and 3.14). False where
  * one of the models does not hold. */
 bool tic_interval_prefers_uncoordinated(const struct tic_interval_costs *costs);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* phi, the dependency between processes: the share of the processes that one fault stalls. */
-#ifndef TIC_INTERVAL_PHI_H
-#define TIC_INTERVAL_PHI_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ double tic_interval_phi_global(const size_t *stalled, size_t processes);
 
 /* phi within its limits [1/N, 1]. processes 0: N is unknown, and only 1 is a limit. */
 double tic_interval_phi_clamp(double phi, size_t processes);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Data interfaces with a regular grid that only newer versions of StarPU have: tensors and arrays
  * of n dimensions. With an older version no data is one. */
-#ifndef TIC_REAL_GRIDS_H
-#define TIC_REAL_GRIDS_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ bool tic_grid_point(enum starpu_data_interface_id id, void *interface, uintptr_t
 /* Registers such data in main memory. False: another interface. */
 bool tic_grid_register(enum starpu_data_interface_id id, const struct tic_grid *grid,
                        starpu_data_handle_t *data);
-
-#endif

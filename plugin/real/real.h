@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The real StarPU functions behind our wrappers, all resolved together. The plug-in does not
  * link StarPU: preloaded into a shell, it must not drag a runtime in. */
-#ifndef TIC_REAL_REAL_H
-#define TIC_REAL_REAL_H
+#pragma once
 
 #include <starpu.h>
 #include <starpu_scheduler.h>
@@ -41,5 +40,3 @@ bool tic_real_resolve(const char **missing);
 #define WRAPPER __attribute__((visibility("default")))
 /* The real function even if nobody was called before us. */
 #define RESOLVED(name) (tic_real_resolve(NULL), tic_real.name)
-
-#endif

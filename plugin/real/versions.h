@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What differs between the StarPU versions that one source tree is built for. Besides this file,
  * the tables and grids.c beside it, only wrappers ask for the version. */
-#ifndef TIC_REAL_VERSIONS_H
-#define TIC_REAL_VERSIONS_H
+#pragma once
 
 #include <starpu.h>
 
@@ -63,5 +62,3 @@ static inline const char *tic_version_why_not(const struct starpu_task *task)
     return NULL;
 #endif
 }
-
-#endif

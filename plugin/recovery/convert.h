@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Recovery lines of other machines: whether they mean the same here, and the other byte order.
  * Owner thread, before the checkpoint thread starts. */
-#ifndef TIC_RECOVERY_CONVERT_H
-#define TIC_RECOVERY_CONVERT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ void tic_convert_check(const char *path, const struct tic_line *line);
  * `line` is the newest, complete and checked. Values whose type nobody has declared stop the start.
  * The line is changed, and to be cleared. 0 or -errno. */
 int tic_convert_line(struct tic_store *store, struct tic_line *line);
-
-#endif

@@ -2,8 +2,7 @@
 /* A recovery line is extended by what the event log tells of tasks that have ended since
  * (snapshot/extension.h): the line and these are one later cut, which is closed under what tasks
  * depend on, or not taken at all. */
-#ifndef TIC_RECOVERY_EXTEND_H
-#define TIC_RECOVERY_EXTEND_H
+#pragma once
 
 #include "store/extension.h"
 
@@ -67,5 +66,3 @@ void tic_extend_clear(struct tic_extend *extend);
 int tic_extend_line(const struct tic_extend *extend, const struct tic_line *line,
                     const struct tic_line_value *rows, struct tic_line *extended);
 void tic_extend_drop_line(struct tic_line *extended);
-
-#endif

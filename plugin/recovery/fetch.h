@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Copies of recovery lines (STARPU_TIC_COPY) in a restart: looking for the newest good one, and
  * bringing it back. A file system that does not answer is given up. */
-#ifndef TIC_RECOVERY_FETCH_H
-#define TIC_RECOVERY_FETCH_H
+#pragma once
 
 #include "store/store.h"
 
@@ -19,5 +18,3 @@ int tic_fetch_look(const char *directory, const struct tic_h5_ops *h5,
  * 0 or -errno: then the directory holds no line, and the copy is as it was. */
 int tic_fetch_line(const char *directory, const struct tic_h5_ops *h5,
                    const struct tic_fetch_found *found, const char *to);
-
-#endif

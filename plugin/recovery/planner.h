@@ -7,8 +7,7 @@
  * after the other in program order, are a run: nobody knows in which order they happened, so what
  * one of them left is no version. The run has one when all of it is durable and none of it is
  * executed again; else, if its version is needed, all of it is executed again. */
-#ifndef TIC_RECOVERY_PLANNER_H
-#define TIC_RECOVERY_PLANNER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ struct tic_plan_graph {
  * in neither is not even looked at. Initial versions are main()'s to make. 0, -EINVAL or -ENOMEM.
  */
 int tic_plan(const struct tic_plan_graph *graph, bool *executes, bool *restores);
-
-#endif

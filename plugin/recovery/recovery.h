@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Recovery: choosing the line that a run starts from, and answering "done?" and "which value?". */
-#ifndef TIC_RECOVERY_RECOVERY_H
-#define TIC_RECOVERY_RECOVERY_H
+#pragma once
 
 #include "snapshot/snapshot.h"
 #include "store/files.h"
@@ -31,5 +30,3 @@ static inline bool tic_recovery_is_done(const struct tic_graph *graph, uint64_t 
 /* True when main() has submitted every done task again, and made every recorded access. Owner
  * thread. */
 bool tic_recovery_is_complete(const struct tic_graph *graph);
-
-#endif

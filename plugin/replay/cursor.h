@@ -2,8 +2,7 @@
 /* How far a restart has come in the history that it redoes, and what main() waits for there. It
  * passes the entries one after the other, each when main() has come to its position. Pure data
  * structure; the caller synchronises. */
-#ifndef TIC_REPLAY_CURSOR_H
-#define TIC_REPLAY_CURSOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ bool tic_cursor_find_end(const struct tic_cursor *cursor, uint64_t position, siz
 /* Did main() wait in the operation at this position? A wait of its own may lie within another one.
  */
 bool tic_cursor_waits(const struct tic_cursor *cursor, uint64_t position);
-
-#endif

@@ -9,8 +9,7 @@
  * Why nobody waits for ever: an entry waits for entries before it and for main() at its position,
  * and main() there for entries before its own; so the order of the recorded run is one in which all
  * can go on (history/history.h). */
-#ifndef TIC_REPLAY_REPLAY_H
-#define TIC_REPLAY_REPLAY_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -139,5 +138,3 @@ unsigned tic_replay_count_kernels(void);
 bool tic_replay_misses(enum tic_history_role *role);
 /* Do callbacks run that main() may be waiting for, or does the queue play? */
 bool tic_replay_is_busy(void);
-
-#endif

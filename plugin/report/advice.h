@@ -3,8 +3,7 @@
  * DIRECTORY.advice: which data main() touches by its plain pointer. A line of it is "log ID"
  * (number of registration), "seen FIRST LAST" (data that check has watched whenever main() had
  * waited), a comment that begins with #, or empty. */
-#ifndef TIC_REPORT_ADVICE_H
-#define TIC_REPORT_ADVICE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ bool tic_advice_logs(const struct tic_handle *handle);
 /* Has check watched this data whenever main() had waited? Then main() reads it by its plain pointer
  * only if tic_advice_logs() says so. Any thread. */
 bool tic_advice_saw(const struct tic_handle *handle);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What somebody outside asks of the run: how far it is, or a checkpoint. */
-#ifndef TIC_REPORT_ASKED_H
-#define TIC_REPORT_ASKED_H
+#pragma once
 
 struct tic_session;
 
@@ -12,5 +11,3 @@ struct tic_session;
 
 /* If it is supervised, or may be asked; once. */
 void tic_live_start(struct tic_session *session);
-
-#endif

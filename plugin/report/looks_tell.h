@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is said of memory that main(), callbacks or kernels may read, and that is not logged. */
-#ifndef TIC_REPORT_LOOKS_TELL_H
-#define TIC_REPORT_LOOKS_TELL_H
+#pragma once
 
 #include <starpu.h>
 #include <stdatomic.h>
@@ -45,5 +44,3 @@ void tic_looks_note_wait(void);
 bool tic_looks_packed(uint64_t *id);
 /* main() has waited so often; partial: not all data were compared this time. */
 void tic_looks_tell(uint64_t waits, bool partial);
-
-#endif

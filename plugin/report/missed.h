@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A StarPU that ran in this process, and whose calls did not come to us. */
-#ifndef TIC_REPORT_MISSED_H
-#define TIC_REPORT_MISSED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -9,5 +8,3 @@
 void tic_missed_note_start(void);
 /* Has it? Any thread. */
 bool tic_missed_has_start(void);
-
-#endif

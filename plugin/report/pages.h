@@ -3,8 +3,7 @@
  * of an access. Only with STARPU_TIC_REPORT and STARPU_TIC_PAGES=1. Between two calls of StarPU,
  * while there is no task, mprotect closes the pages of registered data, and a handler of SIGSEGV
  * notes each access. A page is closed if all of it belongs to data that main() does not hold. */
-#ifndef TIC_REPORT_PAGES_H
-#define TIC_REPORT_PAGES_H
+#pragma once
 
 #include <jansson.h>
 #include <stdatomic.h>
@@ -40,5 +39,3 @@ static inline void tic_pages_close(const char *call, bool waited)
 
 /* Adds the findings to a report. */
 void tic_pages_report(json_t *report);
-
-#endif

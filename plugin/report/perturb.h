@@ -2,8 +2,7 @@
 /* Stacks in runs of `starpu-tic check` (STARPU_TIC_REPORT): what the program has never written
  * holds the same bytes in each run of the same kind, and others where MALLOC_PERTURB_ is set, by
  * which glibc does so to what malloc gives. */
-#ifndef TIC_REPORT_PERTURB_H
-#define TIC_REPORT_PERTURB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ static inline void tic_perturb_stack(void)
     if (__builtin_expect(tic_perturbs, 0))
         tic_perturb_below(REACH);
 }
-
-#endif

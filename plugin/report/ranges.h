@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The ranges of whole pages that pages.c may close: memory that belongs to registered data only.
  * Owner thread only, if nothing else is said. */
-#ifndef TIC_REPORT_RANGES_H
-#define TIC_REPORT_RANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ void tic_page_ranges_judge(const struct tic_page_ranges *ranges, const struct ti
  * *ranges is of no use. */
 bool tic_page_ranges_find(struct tic_page_ranges *ranges, const struct tic_page_ranges *current,
                           const struct tic_views *views, bool held);
-
-#endif

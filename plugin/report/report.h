@@ -2,8 +2,7 @@
 /* What `starpu-tic check` asks of a run (STARPU_TIC_REPORT): the program runs as it would under
  * protection, but nothing is saved; what it does is counted, what cannot be protected is noted
  * instead of ending protection. All functions do nothing when there is no report. Any thread. */
-#ifndef TIC_REPORT_REPORT_H
-#define TIC_REPORT_REPORT_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -27,5 +26,3 @@ void tic_report_partition(struct tic_report *report, bool planned);
 void tic_report_data(struct tic_report *report, uint64_t id, const struct tic_layout *layout);
 /* Returns 0 or -EIO. */
 int tic_report_write(struct tic_report *report, struct tic_session *session);
-
-#endif

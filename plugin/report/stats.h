@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The statistics file. */
-#ifndef TIC_REPORT_STATS_H
-#define TIC_REPORT_STATS_H
+#pragma once
 
 struct tic_session;
 
 int tic_stats_write(struct tic_session *session);
-
-#endif

@@ -2,8 +2,7 @@
 /* What main() is told of what it asks StarPU: who asks, and which answers are not the recorded
  * ones.
  */
-#ifndef TIC_REPORT_TOLD_H
-#define TIC_REPORT_TOLD_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -50,5 +49,3 @@ void tic_answers_differ(const char *call, const char *how);
 const char *tic_told_plural(unsigned count);
 /* Did main() ask for successors of tasks in the recorded run? */
 bool tic_successors_were_asked(const struct tic_graph *graph);
-
-#endif

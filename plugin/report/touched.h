@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Findings of closed pages (pages.h): data, and places in the program that touch it. The caller
  * synchronises. */
-#ifndef TIC_REPORT_TOUCHED_H
-#define TIC_REPORT_TOUCHED_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -32,5 +31,3 @@ bool tic_touched_reserve(uint64_t ids);
 void tic_touched_note_data(uint64_t id, uint64_t bytes, unsigned kinds);
 /* Adds "touched", a list of places, and "touched_data", a list of [id, bytes, kinds]. */
 void tic_touched_report(json_t *report);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Processes that run unprotected, and why. */
-#ifndef TIC_REPORT_UNPROTECTED_H
-#define TIC_REPORT_UNPROTECTED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ const char *tic_unprotected_no_thread(int status);
 
 /* Are there several MPI processes, by StarPU-MPI's own word? NULL: no, or not yet. */
 const char *tic_unprotected_by_ranks(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which data closed pages (pages.h) have covered whenever main() had waited for tasks, and which
  * not. A check says it, and runs go by it (report/advice.h). Owner thread only. */
-#ifndef TIC_REPORT_WATCHED_H
-#define TIC_REPORT_WATCHED_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -21,5 +20,3 @@ void tic_watched_miss(uint64_t ids, enum tic_unwatched why);
  * "missed", [calls, those without time, those with tasks], "watched", [data, of data that tasks
  * wrote], and "seen", a list of [first id, last id]. */
 void tic_watched_report(json_t *report);
-
-#endif

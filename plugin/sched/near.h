@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Whom a worker asks first: those that are near in the tree of the machine. */
-#ifndef TIC_SCHED_NEAR_H
-#define TIC_SCHED_NEAR_H
+#pragma once
 
 struct starpu_tree;
 
@@ -10,5 +9,3 @@ struct starpu_tree;
  * of the `count` workers runs; NULL: unknown. Fills order[0..count-1]. */
 void tic_near_order(const struct starpu_tree *const *nodes, unsigned count, unsigned worker,
                     unsigned *order);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A worker's queue of ready tasks: by priority, first in first out within one. The caller
  * synchronises. Tasks are chained through starpu_task.prev and .next. */
-#ifndef TIC_SCHED_QUEUE_H
-#define TIC_SCHED_QUEUE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ struct starpu_task *tic_queue_pop(struct tic_queue *queue, tic_queue_accept acce
 /* The newest acceptable task of the highest priority, or NULL: what the owner would run last. */
 struct starpu_task *tic_queue_steal(struct tic_queue *queue, tic_queue_accept accept,
                                     unsigned worker);
-
-#endif

@@ -2,8 +2,7 @@
 /* Which of the tasks that a worker has taken were stolen, and from whom. A worker may take further
  * tasks before it begins those that it has, and one thread may drive several workers, as for
  * devices and slaves: so this is known of each worker, not of each thread. */
-#ifndef TIC_SCHED_STOLEN_H
-#define TIC_SCHED_STOLEN_H
+#pragma once
 
 struct starpu_task;
 
@@ -22,5 +21,3 @@ struct tic_stolen {
 void tic_stolen_note(struct tic_stolen *stolen, const struct starpu_task *task, int victim);
 /* From whom it was stolen, or -1. */
 int tic_stolen_victim_of(const struct tic_stolen *stolen, const struct starpu_task *task);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* tic-ws: a StarPU scheduling policy by work stealing. */
-#ifndef TIC_SCHED_TIC_WS_H
-#define TIC_SCHED_TIC_WS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ extern struct starpu_sched_policy tic_ws_policy;
 uint64_t tic_ws_thefts(void);
 /* The worker from which the calling one has stolen the task, which it has; -1: it has not. */
 int tic_ws_victim_of(const struct starpu_task *task);
-
-#endif

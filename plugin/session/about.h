@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Program, arguments and host; the default directory. */
-#ifndef TIC_SESSION_ABOUT_H
-#define TIC_SESSION_ABOUT_H
+#pragma once
 
 struct tic_line;
 
 void tic_about_fill(struct tic_line *about);
 /* The default directory. */
 char *tic_about_directory(const struct tic_line *about);
-
-#endif

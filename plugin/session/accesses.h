@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a task accesses: on the path of every submission, hence inline. */
-#ifndef TIC_SESSION_ACCESSES_H
-#define TIC_SESSION_ACCESSES_H
+#pragma once
 
 #include <starpu.h>
 #include <stdatomic.h>
@@ -66,5 +65,3 @@ static inline void tic_accesses_drop(struct tic_accesses *accesses)
     if (accesses->items != accesses->few)
         free(accesses->items);
 }
-
-#endif

@@ -5,8 +5,7 @@
  *
  * StarPU is not among them, as its version is compared, nor what kernels call: BLAS and libc, which
  * other machines have in other builds. */
-#ifndef TIC_SESSION_BUILDS_H
-#define TIC_SESSION_BUILDS_H
+#pragma once
 
 #include <starpu.h>
 
@@ -19,5 +18,3 @@ char *tic_builds_of_program(void);
 void tic_builds_note_callers(const char *path);
 /* Libraries with this task's kernels and callbacks. Under the submission lock. */
 void tic_builds_note_task(const struct starpu_task *task, const char *path);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The session of this process, and who calls: main(), a callback, a kernel, another thread, or
  * StarPU inside of a real call. */
-#ifndef TIC_SESSION_CONTEXT_H
-#define TIC_SESSION_CONTEXT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -113,5 +112,3 @@ static inline bool tic_position_is_ahead(void)
 
 /* Operations of main() begun so far. */
 uint64_t tic_clock_now(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Variables and functions of loaded objects, by the tables in their files. */
-#ifndef TIC_SESSION_ELF_H
-#define TIC_SESSION_ELF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ bool tic_elf_each(const void *address, struct tic_elf_place *place, tic_elf_visi
                   void *arg);
 /* False: it lies in no object, or not in its file as it is now. */
 bool tic_elf_find(const void *address, struct tic_elf_place *place);
-
-#endif

@@ -2,8 +2,7 @@
 /* Functions of codelets, and functions of ours that stand in their place where a kernel may
  * have to be executed more than once (interpose/repeat.h). StarPU calls the function that the
  * codelet names when the task begins; ours knows which one stood there, whoever calls it. */
-#ifndef TIC_SESSION_KERNELS_H
-#define TIC_SESSION_KERNELS_H
+#pragma once
 
 #include <starpu.h>
 #include <stdatomic.h>
@@ -74,5 +73,3 @@ static inline void tic_kernels_count(_Atomic uint64_t *counter)
 {
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
-
-#endif

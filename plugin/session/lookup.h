@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* From StarPU's data handle to our record of it. */
-#ifndef TIC_SESSION_LOOKUP_H
-#define TIC_SESSION_LOOKUP_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -30,5 +29,3 @@ static inline bool tic_handle_is_excluded(const struct tic_handle *handle)
 {
     return handle->empty == TIC_EXCLUDED;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * (starpu_tic_codelet_can_skip, starpu_tic_codelet_has_effects), and which of them run. A mark is
  * of a structure with its first function: another codelet that comes to lie at the same address has
  * none. */
-#ifndef TIC_SESSION_MARKS_H
-#define TIC_SESSION_MARKS_H
+#pragma once
 
 #include <starpu.h>
 #include <stdatomic.h>
@@ -50,5 +49,3 @@ struct tic_marks_moment {
 };
 struct tic_marks_moment tic_marks_now(const struct tic_cut *cut);
 bool tic_marks_all_skippable_since(const struct tic_cut *cut, struct tic_marks_moment moment);
-
-#endif

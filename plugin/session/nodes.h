@@ -13,8 +13,7 @@
  * Slaves are other processes (session/slave.h). Nothing of ours is around a kernel there, and
  * memory that it writes beside its data stays there: no check of ours sees it, and none may count
  * on it. */
-#ifndef TIC_SESSION_NODES_H
-#define TIC_SESSION_NODES_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -49,5 +48,3 @@ int tic_nodes_of_wait(int home_node);
 bool tic_nodes_holds_alone(starpu_data_handle_t data, int node);
 /* Is it on any? */
 bool tic_nodes_holds(starpu_data_handle_t data);
-
-#endif

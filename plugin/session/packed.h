@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the arguments of a task are (starpu_task.cl_arg), as far as they tell it apart from others
  * in another run, too. */
-#ifndef TIC_SESSION_PACKED_H
-#define TIC_SESSION_PACKED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ bool tic_packed_hash(const struct starpu_task *task, uint64_t *hash, unsigned *b
 /* A hash of the numbers that StarPU has packed (STARPU_VALUE), but for addresses; 0: there are
  * none, or they belong to the program. */
 uint64_t tic_packed_values(const struct starpu_task *task);
-
-#endif

@@ -6,13 +6,10 @@
  *
  * Whom this believes: the kernel of the other machine, which answers also where its processes are
  * busy, or stopped. */
-#ifndef TIC_SESSION_PEERS_H
-#define TIC_SESSION_PEERS_H
+#pragma once
 
 /* Connections that this process has accepted on the port break when nothing comes from the other
  * machine for so many seconds, at least 1: how many there are. Once they are made. */
 unsigned tic_peers_watch(unsigned port, double seconds);
 /* The port on which StarPU's master accepts its slaves. */
 unsigned tic_peers_port(void);
-
-#endif

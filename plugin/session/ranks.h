@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Is this process a rank of several, and may it be protected (base/ranks.h)? By the launcher's
  * variables, before MPI runs; what MPI says then is compared with them. */
-#ifndef TIC_SESSION_RANKS_H
-#define TIC_SESSION_RANKS_H
+#pragma once
 
 #include "base/ranks.h"
 
@@ -15,5 +14,3 @@ unsigned tic_ranks_count(void);
 unsigned tic_ranks_launched(void);
 /* The library offers itself. False: it is not needed. */
 bool tic_ranks_take(const struct tic_ranks *library);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Whom this believes: StarPU, which goes by these variables of the environment, and sets
  * STARPU_SINK once it is connected. */
-#ifndef TIC_SESSION_SLAVE_H
-#define TIC_SESSION_SLAVE_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -26,5 +25,3 @@ const char *tic_slave_master(void);
 void tic_slave_prepare_master(struct starpu_conf *conf);
 /* Did StarPU find the master? Where it does not, it runs the whole program in this process. */
 bool tic_slave_is_connected(void);
-
-#endif

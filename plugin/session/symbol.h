@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Names for functions and data of loaded objects that mean the same in another process, and what
  * looks like a pointer. */
-#ifndef TIC_SESSION_SYMBOL_H
-#define TIC_SESSION_SYMBOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ bool tic_symbol_is_pointer_at(const char *bytes, size_t at);
 /* Does a pointer seem to be among them? Aligned to their beginning, as compilers lay out structs.
  */
 bool tic_symbol_has_pointer(const void *bytes, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How data was used and written by what main() submitted so far. */
-#ifndef TIC_SESSION_USES_H
-#define TIC_SESSION_USES_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -73,5 +72,3 @@ static inline bool tic_data_is_past_part(const struct tic_handle *handle)
 {
     return handle->parent && handle->parent->restart.partition_over;
 }
-
-#endif

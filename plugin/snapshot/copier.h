@@ -2,8 +2,7 @@
 /* Copies of recovery lines in a second directory, made by a thread of its own: whatever the file
  * system there does, nobody waits for it. Two copies are kept in turns (a, b), each a store of its
  * own. */
-#ifndef TIC_SNAPSHOT_COPIER_H
-#define TIC_SNAPSHOT_COPIER_H
+#pragma once
 
 #include "store/mirror.h"
 
@@ -27,5 +26,3 @@ void tic_copier_count(struct tic_copier *copier, struct tic_copier_counts *count
 /* Ends it; remove: the copies go, too. Waits for a file system that does not answer no longer than
  * a few seconds: then the thread is left alone. */
 void tic_copier_stop(struct tic_copier *copier, bool remove);
-
-#endif

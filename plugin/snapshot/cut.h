@@ -11,8 +11,7 @@
  * epoch was raised. So a task that read the same epoch again is in a slot that is looked at, and a
  * task in a slot that is not looked at belongs to no cut yet. The same holds for other questions to
  * all slots that follow a seq_cst store which begin hooks read after their announcement. */
-#ifndef TIC_SNAPSHOT_CUT_H
-#define TIC_SNAPSHOT_CUT_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -230,5 +229,3 @@ bool tic_cut_has_entered(struct tic_cut *cut, uint64_t taken);
 /* True when no task of the cut runs any more. */
 bool tic_cut_has_ended(struct tic_cut *cut, uint64_t taken);
 void tic_cut_finish(struct tic_cut *cut);
-
-#endif

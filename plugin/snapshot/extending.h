@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Tasks that extend the newest recovery line (extension.h): what the log tells of them. */
-#ifndef TIC_SNAPSHOT_EXTENDING_H
-#define TIC_SNAPSHOT_EXTENDING_H
+#pragma once
 
 #include "snapshot/snapshot.h"
 #include "store/extension.h"
@@ -27,5 +26,3 @@ void tic_extension_stop(struct tic_snapshot *snapshot);
 /* Its kernel has submitted a task. False: that is not in the log. */
 bool tic_extension_note(struct tic_snapshot *snapshot, const struct tic_slot *slot,
                         const struct tic_submitted *submitted);
-
-#endif

@@ -11,8 +11,7 @@
  * if main() is inside a call that waits when its cut is raised, and only by tasks that begin before
  * it leaves that call. What a task depends on has ended before it begins, at an earlier tick; each
  * tick has a record, and where one is missing a restart goes no further. */
-#ifndef TIC_SNAPSHOT_EXTENSION_H
-#define TIC_SNAPSHOT_EXTENSION_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -51,5 +50,3 @@ bool tic_extension_wants_line(const struct tic_extension *extension, const struc
                               const struct tic_line *newest, uint64_t committed);
 /* A task of this epoch is not in the log: what comes after it needs the next line. Any thread. */
 void tic_extension_note_hole(struct tic_extension *extension, uint64_t epoch);
-
-#endif

@@ -3,8 +3,7 @@
  * task is durable when the task ends, so that it is never executed again, whatever the last local
  * checkpoint was. SEL: that of every task. Jafar, Krings, Gautier, "Flexible Rollback Recovery in
  * Dynamic Heterogeneous Grid Computing", section 4. */
-#ifndef TIC_SNAPSHOT_FORCED_H
-#define TIC_SNAPSHOT_FORCED_H
+#pragma once
 
 #include "snapshot/snapshot.h"
 #include "store/forced.h"
@@ -100,5 +99,3 @@ void tic_snapshot_forget_forced(struct tic_snapshot *snapshot);
 /* Marks the rows and files of results that no line holds. committed: done tasks are in a line;
  * forgets theirs. Under the graph lock. */
 void tic_snapshot_mark_forced_locked(struct tic_snapshot *snapshot, bool committed);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the event log tells of main() beyond the line: tasks and what they access, and where main()
  * itself accesses data. Plain data; caller synchronises. */
-#ifndef TIC_SNAPSHOT_KNOWN_H
-#define TIC_SNAPSHOT_KNOWN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ int tic_known_note(struct tic_known *known, const struct tic_log_record *record,
 /* Each task once, as it was created last, in program order; accesses of main() by position. */
 void tic_known_sort(struct tic_known *known);
 void tic_known_clear(struct tic_known *known);
-
-#endif

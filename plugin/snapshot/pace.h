@@ -2,8 +2,7 @@
 /* The pace of checkpoints: what each one costs the program, and the period that is chosen from that
  * (STARPU_TIC_PERIOD=auto). Checkpoint thread only, but for what is atomic. Knows nothing of the
  * checkpoint thread, and no clock. */
-#ifndef TIC_SNAPSHOT_PACE_H
-#define TIC_SNAPSHOT_PACE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ double tic_checkpoint_wait(double period, double took, double since);
 /* The period from now on, s, if it was `period` so far. Tells when it differs much, or a bound is
  * not met. */
 double tic_pace_choose(struct tic_pace *pace, double period);
-
-#endif

@@ -5,8 +5,7 @@
  * Lines of commit points begin with the first that is due after main()'s first commit point. From
  * then on all are: what main() did before is forgotten. Until then, a line that main() does not
  * come to a commit point for is an ordinary one. */
-#ifndef TIC_SNAPSHOT_POINT_H
-#define TIC_SNAPSHOT_POINT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -64,5 +63,3 @@ int tic_point_describe_line(struct tic_point *point, struct tic_graph *graph,
 void tic_point_drop(struct tic_point *point);
 
 void tic_point_free(struct tic_point *point);
-
-#endif

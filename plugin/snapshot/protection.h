@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Is the program protected? One state, and the moves between states that are legal. */
-#ifndef TIC_SNAPSHOT_PROTECTION_H
-#define TIC_SNAPSHOT_PROTECTION_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -43,5 +42,3 @@ static inline bool tic_protection_is_suspended(const struct tic_protection *prot
     return atomic_load_explicit(&protection->state, memory_order_relaxed) ==
            TIC_PROTECTION_SUSPENDED;
 }
-
-#endif

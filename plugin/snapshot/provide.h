@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Rows that values are written to, and blocks of the event log: who needs one asks the checkpoint
  * thread for it. */
-#ifndef TIC_SNAPSHOT_PROVIDE_H
-#define TIC_SNAPSHOT_PROVIDE_H
+#pragma once
 
 #include "snapshot/snapshot.h"
 
@@ -23,5 +22,3 @@ int tic_demands_add(struct tic_demands *demands, const struct tic_shape *shape);
 int tic_provide_dirty(struct tic_snapshot *snapshot);
 /* The same before a cut, if there are not enough; and of the event log. */
 int tic_provide_rows(struct tic_snapshot *snapshot);
-
-#endif

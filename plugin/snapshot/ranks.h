@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A line that all ranks of an MPI program take, as the checkpoint thread of one of them sees it
  * (base/ranks.h). Without ranks each of these is nothing. */
-#ifndef TIC_SNAPSHOT_RANKS_H
-#define TIC_SNAPSHOT_RANKS_H
+#pragma once
 
 #include "snapshot/snapshot.h"
 
@@ -18,5 +17,3 @@ bool tic_snapshot_begin_line(struct tic_snapshot *snapshot);
 int tic_snapshot_await_cut(struct tic_snapshot *snapshot);
 /* All is saved: 0 when all have cut, and what was under way to this rank has come. */
 int tic_snapshot_await_late(struct tic_snapshot *snapshot);
-
-#endif

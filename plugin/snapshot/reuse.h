@@ -14,8 +14,7 @@
  * - only a value that this run has logged, of the write directly before, and that no cut defines,
  * is given up. A restart that needs such a value in spite of all this (a damaged file) finds
  * another checksum, and executes more tasks again, at most those after the line. */
-#ifndef TIC_SNAPSHOT_REUSE_H
-#define TIC_SNAPSHOT_REUSE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -73,5 +72,3 @@ void tic_reuse_begin_volume(struct tic_reuse *reuse);
 /* These were replaced by results that the log holds now. On the worker. */
 void tic_reuse_add(struct tic_reuse *reuse, const struct tic_cut *cut, struct tic_rows *rows,
                    struct tic_replaced *replaced, unsigned count);
-
-#endif

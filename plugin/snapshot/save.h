@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Saving values: of one handle, on workers and on the owner thread; and of a cut. */
-#ifndef TIC_SNAPSHOT_SAVE_H
-#define TIC_SNAPSHOT_SAVE_H
+#pragma once
 
 #include "snapshot/snapshot.h"
 
@@ -31,5 +30,3 @@ void tic_save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, uint
  * the front for the next pass. 0 or -errno. */
 int tic_save_pass(struct tic_snapshot *snapshot, struct tic_handle **handles, uint64_t cut,
                   unsigned long *left);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Local checkpoints: when to take one, saving what the cut needs, committing the recovery line.
  * The checkpoint thread does it in the background; workers pay only for copy on write. */
-#ifndef TIC_SNAPSHOT_SNAPSHOT_H
-#define TIC_SNAPSHOT_SNAPSHOT_H
+#pragma once
 
 #include <pthread.h>
 #include <time.h>
@@ -418,5 +417,3 @@ void tic_snapshot_sweep(struct tic_snapshot *snapshot, uint64_t committed);
 void tic_snapshot_move_values(struct tic_snapshot *snapshot);
 /* One whole checkpoint: 0, 1 when there was nothing new, -ECANCELED when stopped, -errno. */
 int tic_checkpoint_run(struct tic_snapshot *snapshot);
-
-#endif

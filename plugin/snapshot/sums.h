@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Checksums of data as it is in memory, and what they take. */
-#ifndef TIC_SNAPSHOT_SUMS_H
-#define TIC_SNAPSHOT_SUMS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,5 +17,3 @@ struct tic_sums {
 bool tic_sums_take(struct tic_sums *sums, const struct tic_handle *handle, uint64_t *sum);
 /* The same where a task has just used it, and the kernel need not be asked. */
 bool tic_sums_take_used(struct tic_sums *sums, const struct tic_handle *handle, uint64_t *sum);
-
-#endif

@@ -2,8 +2,7 @@
 /* When the store cannot be written, protection is suspended: the last line stays, values that are
  * not saved stay dirty, those that later lines need and that will be gone are held in memory
  * (store/held.h), and checkpoints are tried again, ever more seldom, until one succeeds. */
-#ifndef TIC_SNAPSHOT_SUSPEND_H
-#define TIC_SNAPSHOT_SUSPEND_H
+#pragma once
 
 #include "base/thread.h"
 #include "snapshot/snapshot.h"
@@ -39,5 +38,3 @@ static inline bool tic_snapshot_may_try_locked(const struct tic_snapshot *snapsh
     return snapshot->control.retry_ns == 0 ||
            tic_nanoseconds(CLOCK_MONOTONIC) >= snapshot->control.retry_ns;
 }
-
-#endif

@@ -16,8 +16,7 @@
  *
  * A difference gives up the line, and from then on lines are quiescent: taken while no task runs
  * and main() is inside a call, of the memory as it is. */
-#ifndef TIC_SNAPSHOT_VERIFY_H
-#define TIC_SNAPSHOT_VERIFY_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -115,5 +114,3 @@ bool tic_verify_is_calm(struct tic_snapshot *snapshot);
 void tic_verify_end_calm(struct tic_snapshot *snapshot);
 /* Seconds that the next line is put off for the sake of `percent`. */
 double tic_verify_rest(const struct tic_snapshot *snapshot, double since);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * It lasts until the tasks that hold stale data have ended, as the cut does. Under SEL it is
  * always open. */
-#ifndef TIC_SNAPSHOT_WINDOW_H
-#define TIC_SNAPSHOT_WINDOW_H
+#pragma once
 
 #include "snapshot/snapshot.h"
 
@@ -36,5 +35,3 @@ void tic_window_granted(struct tic_snapshot *snapshot, struct tic_handle *handle
  * checkpoint is given up. */
 int tic_window_open(struct tic_snapshot *snapshot);
 void tic_window_close(struct tic_snapshot *snapshot);
-
-#endif

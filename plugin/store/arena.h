@@ -2,8 +2,7 @@
 /* Memory for copies of values. A page that the process has not had yet costs a fault, and a fault
  * many times what the copy takes; so copies use the same memory again, the lowest first, on large
  * pages. What was not needed for a while goes back to the system. */
-#ifndef TIC_STORE_ARENA_H
-#define TIC_STORE_ARENA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ bool tic_arena_give(struct tic_arena *arena, const char *bytes, uint64_t size);
 /* Now and then: memory goes back to the system that was not needed since the last time but one. */
 void tic_arena_trim(struct tic_arena *arena);
 void tic_arena_fini(struct tic_arena *arena);
-
-#endif

@@ -2,8 +2,7 @@
 /* Questions to the run that uses a store, by files in its directory: that way they reach it on
  * another machine, too. Who asks makes one file; the run removes it, and makes another with the
  * answer. */
-#ifndef TIC_STORE_ASK_H
-#define TIC_STORE_ASK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ bool tic_ask_take(const char *directory, struct tic_ask *ask);
 int tic_ask_answer(const char *directory, const struct tic_ask *ask, const char *text);
 /* Questions and answers that are left. */
 void tic_ask_clear(const char *directory);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Blocks: entries of a line's tables that lie in payload rows, which many lines share. */
-#ifndef TIC_STORE_BLOCKS_H
-#define TIC_STORE_BLOCKS_H
+#pragma once
 
 #include "store/store.h"
 #include "store/table.h"
@@ -12,5 +11,3 @@ int tic_block_save(struct tic_store *store, uint32_t number, const void *items, 
                    struct tic_line_block *block);
 /* Formats rows for so many more blocks of a table. Committing thread. 0 or -errno. */
 int tic_block_provide(struct tic_store *store, uint32_t number, uint64_t count);
-
-#endif

@@ -2,8 +2,7 @@
 /* Who uses a store: the content of its lock file. exec() leaves a process its number and its start,
  * and runs none of its exit handlers: the program that follows finds the lines of the one before,
  * and must not take them for its own. */
-#ifndef TIC_STORE_CLAIM_H
-#define TIC_STORE_CLAIM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ bool tic_claim_is_followed(int file);
 bool tic_claim_is_followed_in(const char *directory);
 /* Writes what this process is: 0, also where that is not known; or -errno. */
 int tic_claim_write(int file);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Segments that are not worth their file: those in which nothing is in use are removed, and values
  * are moved out of those with little, so that they can be. Committing thread only. */
-#ifndef TIC_STORE_COMPACT_H
-#define TIC_STORE_COMPACT_H
+#pragma once
 
 #include "store/store.h"
 
@@ -22,5 +21,3 @@ bool tic_compact_wants(const struct tic_store *store);
 /* Copies a saved value into a row of a segment that is not closed, and puts that into *saved; the
  * new row stays busy until tic_rows_settle. 0; -EBADMSG when it is damaged; other -errno. */
 int tic_compact_move(struct tic_store *store, struct tic_saved *saved);
-
-#endif

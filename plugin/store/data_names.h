@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Names of data (base/names.h) in a recovery line. */
-#ifndef TIC_STORE_DATA_NAMES_H
-#define TIC_STORE_DATA_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ int tic_data_names_describe(struct tic_line_text *names);
 int tic_data_names_load(const struct tic_line_text *names);
 /* Are they entries as schema.h has them, by ascending number? */
 bool tic_data_names_are_sane(const struct tic_line_text *names);
-
-#endif

@@ -3,8 +3,7 @@
  * was done after the newest line is known. Files are formatted before use; each writer appends to
  * a block of its own, by pwrite, without a lock. A record has a checksum: the first one that is
  * wrong ends its block. */
-#ifndef TIC_STORE_EVENTLOG_H
-#define TIC_STORE_EVENTLOG_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -112,5 +111,3 @@ typedef bool (*tic_log_visit)(void *arg, const struct tic_log_record *record);
  * not logs, or not complete, hold none. Outside of the committing thread only when no run uses the
  * directory. 0 or -errno. */
 int tic_eventlog_walk(struct tic_store *store, tic_log_visit visit, void *arg);
-
-#endif

@@ -2,8 +2,7 @@
 /* Records of the event log by which a restart extends a recovery line: which tasks have ended
  * since, with what they wrote, and which tasks their kernels have submitted. They are used together
  * or not at all, as one later cut: recovery/extend.h tells which. */
-#ifndef TIC_STORE_EXTENSION_H
-#define TIC_STORE_EXTENSION_H
+#pragma once
 
 #include "store/eventlog.h"
 #include "store/line.h"
@@ -57,5 +56,3 @@ bool tic_ended_decode(const struct tic_log_record *record, struct tic_ended *end
 size_t tic_submitted_encode(const struct tic_submitted *submitted, uint64_t *words);
 /* False: it is no such record. What it points to lies in the words of the record. */
 bool tic_submitted_decode(const struct tic_log_record *record, struct tic_submitted *submitted);
-
-#endif

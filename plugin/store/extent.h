@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Rows of one shape in a segment: for the files of rows.h only. */
-#ifndef TIC_STORE_EXTENT_H
-#define TIC_STORE_EXTENT_H
+#pragma once
 
 #include "store/rows.h"
 
@@ -30,5 +29,3 @@ static inline bool tic_extent_is_retired(const struct tic_extent *extent)
 /* Its number stays until another extent gets it. */
 void tic_extent_retire_locked(struct tic_rows *rows, struct tic_extent *extent)
     TIC_REQUIRES(rows->lock);
-
-#endif

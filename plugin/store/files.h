@@ -2,8 +2,7 @@
 /* Files that the program has opened for reading, and what each held when it was opened first: a
  * restart must not read others. Notes are made inside of calls of open(), so perhaps in a handler
  * of a signal: they allocate nothing. */
-#ifndef TIC_STORE_FILES_H
-#define TIC_STORE_FILES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -49,5 +48,3 @@ enum tic_files_verdict tic_files_compare(const struct tic_line_text *then, const
 /* From now on tic_files_note compares with these, and no others. Owner thread only. 0 or -ENOMEM.
  */
 int tic_files_load(const struct tic_line_text *then);
-
-#endif

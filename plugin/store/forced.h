@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Results of single tasks on disk: a record of the event log says that a task has finished, and
  * where what it wrote is, by segment and offset, because no line needs to know these yet. */
-#ifndef TIC_STORE_FORCED_H
-#define TIC_STORE_FORCED_H
+#pragma once
 
 #include "store/eventlog.h"
 #include "store/store.h"
@@ -37,5 +36,3 @@ int tic_forced_describe(struct tic_store *store, const struct tic_saved *saved,
 size_t tic_forced_encode(const struct tic_forced *forced, uint64_t *words);
 /* False: the record is none of a finished task whose outputs are there. */
 bool tic_forced_decode(const struct tic_log_record *record, struct tic_forced *forced);
-
-#endif

@@ -2,8 +2,7 @@
 /* All that needs libhdf5 or libz, behind one table, so that the plug-in can load it as an object of
  * its own whose libraries do not clash with those that the application uses. One thread at a time,
  * but for deflate and inflate. */
-#ifndef TIC_STORE_H5_H
-#define TIC_STORE_H5_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ struct tic_h5_ops {
 
 #define TIC_H5_OPS_SYMBOL "tic_h5_ops"
 extern const struct tic_h5_ops tic_h5_ops;
-
-#endif

@@ -3,8 +3,7 @@
  * take longer than tasks should wait, compression does, and sometimes the store cannot be written.
  * Copies of them wait in memory. Each goes by a number in the place of a row,
  * with TIC_HELD_EXTENT; lines get the row that it was written to. */
-#ifndef TIC_STORE_HELD_H
-#define TIC_STORE_HELD_H
+#pragma once
 
 #include "store/rows.h"
 
@@ -65,5 +64,3 @@ struct tic_row tic_held_mark_locked(struct tic_rows *rows, struct tic_row row)
 struct tic_row tic_held_sweep_begin_locked(struct tic_rows *rows, uint32_t number)
     TIC_REQUIRES(rows->lock);
 void tic_held_sweep_end_locked(struct tic_rows *rows) TIC_REQUIRES(rows->lock);
-
-#endif

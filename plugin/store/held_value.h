@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* One held value: for held.c and held_write.c only. */
-#ifndef TIC_STORE_HELD_VALUE_H
-#define TIC_STORE_HELD_VALUE_H
+#pragma once
 
 #include "base/image.h"
 #include "store/rows.h"
@@ -31,5 +30,3 @@ struct tic_held tic_held_look_up(struct tic_rows *rows, uint32_t number);
 /* The value of this number, if an image has it, is copied to memory, and the image goes. As
  * tic_held_copy_images. */
 int tic_held_copy_image(struct tic_rows *rows, uint32_t number, const _Atomic bool *hurry);
-
-#endif

@@ -2,8 +2,7 @@
 /* The index: the values that the next line names, as far as they are known, and the blocks that
  * hold them on disk. Only blocks in which something changed are written again, so a line costs what
  * changed. Committing thread only. */
-#ifndef TIC_STORE_INDEX_H
-#define TIC_STORE_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -59,5 +58,3 @@ void tic_index_mark(const struct tic_index *index, struct tic_rows *rows);
 uint32_t tic_index_per_block(void);
 /* The line before still refers to the row. 0 or -ENOMEM. */
 int tic_index_drop(struct tic_index *index, struct tic_row row);
-
-#endif

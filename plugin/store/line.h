@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A recovery line in memory: what one line file holds. Names on disk are in schema.h. */
-#ifndef TIC_STORE_LINE_H
-#define TIC_STORE_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -428,5 +427,3 @@ int tic_line_find_types(struct tic_line *line);
 void tic_line_clear(struct tic_line *line);
 /* Is it in /done? Any thread. */
 bool tic_line_is_done(const struct tic_line *line, uint64_t sequence);
-
-#endif

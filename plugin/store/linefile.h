@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Line files: a checked text header (an HDF5 user block) before an HDF5 image. */
-#ifndef TIC_STORE_LINEFILE_H
-#define TIC_STORE_LINEFILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ int tic_linefile_read(int directory, const char *name, const struct tic_h5_ops *
 int tic_linefile_load(int directory, const char *name, char **bytes, size_t *size);
 /* What is wrong with it, in words; NULL: nothing. */
 const char *tic_linefile_explain(int directory, const char *name, const struct tic_h5_ops *h5);
-
-#endif

@@ -2,8 +2,7 @@
 /* A mark beside recovery lines: tasks of this run have written memory that is not registered data.
  * That is found after they have, so lines from before do not say it. Calls of the file system by
  * path, any thread. */
-#ifndef TIC_STORE_MARK_H
-#define TIC_STORE_MARK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ bool tic_mark_is_set(const char *directory);
 int tic_mark_clear(const char *directory);
 /* Is it the name of the mark? */
 bool tic_mark_is_named(const char *name);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A recovery line with all rows that it refers to, copied into another directory, which is then a
  * store of its own. Calls no HDF5; one thread at a time for each mirror. */
-#ifndef TIC_STORE_MIRROR_H
-#define TIC_STORE_MIRROR_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -58,5 +57,3 @@ int tic_mirror_update(struct tic_mirror *mirror, int source, uint64_t number,
                       struct tic_mirror_work *work);
 /* Removes what is a store's from the directory, and the directory, if it is then empty. */
 int tic_mirror_remove(struct tic_mirror *mirror, struct tic_mirror_work *work);
-
-#endif

@@ -2,8 +2,7 @@
 /* The bytes of one row: as they are, or compressed as HDF5's filters shuffle and deflate do. Which,
  * and how many there are then, HDF5 and we read from the same place: the key of the row's chunk.
  * Any thread. */
-#ifndef TIC_STORE_PAYLOAD_H
-#define TIC_STORE_PAYLOAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ bool tic_payload_equals(const struct tic_h5_ops *h5, const struct tic_place *pla
                         const struct tic_layout *layout);
 /* How many bytes of the row there are in the file, and *key what tells so. 0 or -errno. */
 int tic_payload_size(const struct tic_place *place, struct tic_chunk_key *key, uint64_t *bytes);
-
-#endif

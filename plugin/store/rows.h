@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which payload row of which segment is free: a slab allocator on disk. Thread-safe. */
-#ifndef TIC_STORE_ROWS_H
-#define TIC_STORE_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -136,5 +135,3 @@ uint64_t tic_rows_touched(struct tic_rows *rows);
 
 /* Copies the table of extents (malloc'ed). 0 or -ENOMEM. */
 int tic_rows_table(struct tic_rows *rows, struct tic_line_extent **table, size_t *count);
-
-#endif

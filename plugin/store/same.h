@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Values that are stored already: content that was saved lately is not written again. What is found
  * by a sample of its bytes is compared whole with what the file holds, so no hash is trusted. */
-#ifndef TIC_STORE_SAME_H
-#define TIC_STORE_SAME_H
+#pragma once
 
 #include "store/store.h"
 
@@ -17,5 +16,3 @@ bool tic_same_find(struct tic_store *store, const struct tic_layout *layout,
 void tic_same_note(struct tic_store *store, uint64_t key, const struct tic_saved *saved);
 /* A row that was noted under this key may have been written over, in part. Any thread. */
 void tic_same_forget(struct tic_store *store, uint64_t key);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Whether the numbers of a line that was read make sense: nothing in a line is used before. */
-#ifndef TIC_STORE_SANITY_H
-#define TIC_STORE_SANITY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ bool tic_extent_is_sane(const struct tic_line_extent *extent);
 bool tic_line_is_sane(const struct tic_line *line);
 /* Those tables, of a line that is complete. */
 bool tic_line_tables_are_sane(const struct tic_line *line);
-
-#endif

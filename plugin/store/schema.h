@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Every name on disk. FORMAT.md explains them; nothing else in the sources spells them. */
-#ifndef TIC_STORE_SCHEMA_H
-#define TIC_STORE_SCHEMA_H
+#pragma once
 
 #define TIC_FORMAT_MAJOR 7
 #define TIC_FORMAT_MINOR 4
@@ -218,5 +217,3 @@
 
 /* The time of the line. */
 #define TIC_LINE_CREATED "created"
-
-#endif

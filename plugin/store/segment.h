@@ -2,8 +2,7 @@
 /* Segment and log files: HDF5 files made for rows, which any thread writes. Their user block tells
  * in text, under a checksum, where which rows are: a restart reads that, and libhdf5 never parses a
  * file that may be damaged. */
-#ifndef TIC_STORE_SEGMENT_H
-#define TIC_STORE_SEGMENT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ int tic_segment_create(int directory, const char *name, const struct tic_h5_ops 
 /* The extents (malloc'ed) in the order of their datasets; `segment` in them is 0. 0; -EBADMSG when
  * it is not as it was made; other -errno. */
 int tic_segment_read(int fd, struct tic_line_extent **extents, size_t *count);
-
-#endif

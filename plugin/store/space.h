@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How much of the disk the directory takes, and may take. Committing thread only. */
-#ifndef TIC_STORE_SPACE_H
-#define TIC_STORE_SPACE_H
+#pragma once
 
 #include "store/store.h"
 
@@ -11,5 +10,3 @@
 int tic_space_bound(struct tic_store *store);
 /* The same, and asks whether a segment with so many extents may be formatted. */
 int tic_space_check(struct tic_store *store, const struct tic_line_extent *extents, size_t count);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The store: one directory with the recovery lines and segments of one process. Knows nothing of
  * StarPU. Values may be saved and read from any thread; everything else by one thread at a time. */
-#ifndef TIC_STORE_STORE_H
-#define TIC_STORE_STORE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -203,5 +202,3 @@ int tic_store_sync_names(struct tic_store *store);
 void tic_store_remove_lines(struct tic_store *store);
 /* Removes lines, segments, lock and, if then empty, the directory. */
 void tic_store_remove(struct tic_store *store);
-
-#endif

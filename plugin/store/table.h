@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Tables of a line whose entries may lie in blocks: rows of payload that later lines share, so that
  * a line costs what is new in it. The numbers and the bytes are on disk. */
-#ifndef TIC_STORE_TABLE_H
-#define TIC_STORE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -59,5 +58,3 @@ static inline size_t *tic_table_count(const struct tic_table *table, struct tic_
 }
 /* How many entries of this table lie in the blocks of a line. */
 uint64_t tic_table_in_blocks(const struct tic_line *line, uint32_t number);
-
-#endif

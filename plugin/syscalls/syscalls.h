@@ -2,8 +2,7 @@
 /* Memory that the program hands to the kernel: a system call does not fault on closed pages, it
  * fails (EFAULT). tic-syscalls.so tells before such a call; it is preloaded where `starpu-tic
  * check` and `rehearse` close pages, and nowhere else. */
-#ifndef TIC_SYSCALLS_SYSCALLS_H
-#define TIC_SYSCALLS_SYSCALLS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,5 +14,3 @@ typedef void (*tic_syscalls_hook)(const void *memory, size_t size, bool is_writt
 
 /* What tic-syscalls.so exports: an _Atomic(tic_syscalls_hook), NULL at first. */
 #define TIC_SYSCALLS_HOOK "tic_syscalls_told"
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What subcommands are given: directories, and values of options. */
-#ifndef TIC_TOOLS_ARGUMENTS_H
-#define TIC_TOOLS_ARGUMENTS_H
+#pragma once
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ bool tic_arguments_is_run(const char *path);
 bool tic_arguments_is_job(const char *path);
 /* The message for a directory that cannot be opened; status: -errno. */
 void tic_arguments_cannot_read(const char *path, int status);
-
-#endif

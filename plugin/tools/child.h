@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The program that `starpu-tic run` supervises, as a child: its start, the signals that it gets
  * through its supervisor, its end, and what it leaves running. One at a time. */
-#ifndef TIC_TOOLS_CHILD_H
-#define TIC_TOOLS_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -50,5 +49,3 @@ enum tic_piped tic_piped_end(void);
 /* For a further run, when it is there: the descriptor that is to be its standard input, to be
  * closed here; -1: the one that there is. False: it cannot be made. */
 bool tic_piped_again(int *input);
-
-#endif

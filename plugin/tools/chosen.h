@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The recovery line that arguments of a subcommand name. */
-#ifndef TIC_TOOLS_CHOSEN_H
-#define TIC_TOOLS_CHOSEN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ void tic_chosen_close(struct tic_chosen *chosen);
 /* One above 0, of a uint64_t: an option. */
 bool tic_chosen_take_number(const char *value, void *to);
 bool tic_chosen_parse_number(const char *text, uint64_t *number);
-
-#endif

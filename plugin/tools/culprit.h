@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which task may make a program crash: one that was running at both of two crashes. */
-#ifndef TIC_TOOLS_CULPRIT_H
-#define TIC_TOOLS_CULPRIT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ void tic_culprits_read(struct tic_culprits *culprits, const struct tic_beacon *b
 void tic_culprits_intersect(struct tic_culprits *culprits, const struct tic_culprits *others);
 /* A sentence about them, with a blank before it; empty if there is none. */
 void tic_culprits_describe(const struct tic_culprits *culprits, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Hashes of data that main() got back in a run (STARPU_TIC_DIGESTS), and what differs in two. */
-#ifndef TIC_TOOLS_DIGESTS_H
-#define TIC_TOOLS_DIGESTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ bool tic_digests_differ(const struct tic_digests *expected, const struct tic_dig
 
 /* The function of StarPU. */
 const char *tic_digest_call(char call);
-
-#endif

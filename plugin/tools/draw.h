@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Pictures. The Python module starpu_tic.drawing (bindings/python) draws them, in a process of its
  * own, from JSON. */
-#ifndef TIC_TOOLS_DRAW_H
-#define TIC_TOOLS_DRAW_H
+#pragma once
 
 #include <stdio.h>
 
@@ -17,5 +16,3 @@ FILE *tic_draw(const char *what, tic_draw_write write, const void *data);
 int tic_draw_put(FILE *drawn, const char *file);
 /* As tic_draw_put(), by graphviz's command dot, in this format ("-Tsvg"). */
 int tic_draw_put_by_dot(FILE *drawn, const char *file, const char *format);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The event log of a directory in memory, ordered by time, for the subcommands. */
-#ifndef TIC_TOOLS_EVENTS_H
-#define TIC_TOOLS_EVENTS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -35,5 +34,3 @@ bool tic_event_writes(const struct tic_log_record *record, size_t access);
 const char *tic_event_mode(const struct tic_log_record *record, size_t access);
 /* The codelet's name. False when the record is damaged. */
 bool tic_event_name(const struct tic_log_record *record, char name[TIC_EVENT_NAME]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The standard input of a program that runs several times: read once, the same for each run. */
-#ifndef TIC_TOOLS_INPUT_H
-#define TIC_TOOLS_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
 bool tic_input_save(const char *path, bool *any);
 /* In a child, before it becomes the program: makes the file its standard input. */
 bool tic_input_give(const char *path);
-
-#endif

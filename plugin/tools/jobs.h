@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The lines of all ranks in the directory of a job (doc/ranks.md), for subcommands. */
-#ifndef TIC_TOOLS_JOBS_H
-#define TIC_TOOLS_JOBS_H
+#pragma once
 
 #include "mpi/line.h"
 
@@ -28,5 +27,3 @@ const struct tic_jobs_line *tic_jobs_newest(const struct tic_jobs *jobs);
 void tic_jobs_describe(const struct tic_jobs_line *job, char *text, size_t size);
 /* All of them, a row each; frees them. An exit status: TIC_TOOL_FAILED where one is not good. */
 int tic_jobs_tell(struct tic_jobs *jobs, const char *directory, bool as_json);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Text of a program as JSON, which is UTF-8. */
-#ifndef TIC_TOOLS_JSON_TEXT_H
-#define TIC_TOOLS_JSON_TEXT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -11,5 +10,3 @@ json_t *tic_json_text(const char *bytes);
 json_t *tic_json_real(double number);
 /* Prints it, numbers with so many digits, and frees it. */
 void tic_json_print(json_t *json, unsigned digits);
-
-#endif

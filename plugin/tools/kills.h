@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where a rehearsal kills a program. */
-#ifndef TIC_TOOLS_KILLS_H
-#define TIC_TOOLS_KILLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ bool tic_kill_has(const char *point);
 /* The kill of this number, 0 for the first one. Equal seeds and counts give equal kills. */
 struct tic_kill tic_kill_choose(uint64_t seed, unsigned number,
                                 const struct tic_kill_counts *counts);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Standard outputs of runs, as lines, and whether they say the same. */
-#ifndef TIC_TOOLS_OUTPUTS_H
-#define TIC_TOOLS_OUTPUTS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -37,5 +36,3 @@ enum tic_match tic_output_match(const struct tic_output *expected, const struct 
 size_t tic_output_difference(const struct tic_output *a, const struct tic_output *b);
 /* The line as text for messages, without its end and what cannot be printed; in `text`. */
 const char *tic_output_show(const struct tic_output *output, size_t line, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How far a program has come that was killed: what its directory of recovery lines holds. */
-#ifndef TIC_TOOLS_PROGRESS_H
-#define TIC_TOOLS_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ struct tic_progress {
 /* What the directory holds; nothing if it cannot be read. uses_results: a restart uses results of
  * tasks that ended after the line. No run may use the directory. */
 struct tic_progress tic_progress_read(const char *directory, bool uses_results);
-
-#endif

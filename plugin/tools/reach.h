@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Programs that nothing can be preloaded into. */
-#ifndef TIC_TOOLS_REACH_H
-#define TIC_TOOLS_REACH_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -14,5 +13,3 @@ void tic_reach_tell(const char *command);
 /* Is the command a launcher of several processes, or this one of several? Says that `subcommand`
  * does not look at these. */
 bool tic_reach_is_parallel(const char *command, const char *subcommand);
-
-#endif

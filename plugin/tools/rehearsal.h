@@ -2,8 +2,7 @@
 /* What the files of `starpu-tic rehearse` share: one rehearsal, its runs and what was found.
  * rehearse.c options; rehearse_plain.c, rehearse_kills.c the runs; rehearse_judge.c a run against
  * what is expected; rehearse_verdict.c the answer. */
-#ifndef TIC_TOOLS_REHEARSAL_H
-#define TIC_TOOLS_REHEARSAL_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -120,5 +119,3 @@ void tic_judge_note_lines(struct tic_finding *finding, const struct tic_output *
 /* ---- rehearse_verdict.c ---------------------------------------------------------------------- */
 /* Prints the answer; returns the exit status. */
 int tic_verdict_print(const struct tic_rehearsal *rehearsal);
-
-#endif

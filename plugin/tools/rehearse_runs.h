@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic rehearse: what all of its runs share: environment, files, progress. */
-#ifndef TIC_TOOLS_REHEARSE_RUNS_H
-#define TIC_TOOLS_REHEARSE_RUNS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -36,5 +35,3 @@ void tic_rehearse_perturb(struct tic_trial *trial, uint64_t seed, unsigned numbe
 
 /* False when this process is to end. */
 bool tic_rehearse_run(struct tic_rehearsal *rehearsal, struct tic_trial *trial);
-
-#endif

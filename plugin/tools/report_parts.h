@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a report knows. */
-#ifndef TIC_TOOLS_REPORT_PARTS_H
-#define TIC_TOOLS_REPORT_PARTS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -27,5 +26,3 @@ struct tic_report {
 void tic_report_print_json(FILE *out, const struct tic_report *report);
 /* Runs, checkpoints and recovery lines, as tables. */
 void tic_report_print_text(FILE *out, const struct tic_report *report);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Whether a program that has ended is started again, and when: rules without processes and clocks.
  */
-#ifndef TIC_TOOLS_RESTART_H
-#define TIC_TOOLS_RESTART_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -59,5 +58,3 @@ enum tic_restart_verdict tic_restart_decide(struct tic_restart *restart,
 
 /* Fills status and by_signal from what waitpid() gave. */
 struct tic_restart_end tic_restart_end_of(int status);
-
-#endif

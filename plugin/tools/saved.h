@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The recovery lines of a directory, and the data in one, in memory, for subcommands. */
-#ifndef TIC_TOOLS_SAVED_H
-#define TIC_TOOLS_SAVED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ uint64_t tic_saved_value_bytes(const struct tic_line *line, const struct tic_lin
 int tic_saved_find_name(const struct tic_line *line, const char *name, uint64_t *id);
 /* "1200 x 800 of 8 bytes". */
 void tic_saved_shape_text(char *text, unsigned size, const struct tic_shape *shape);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Numbers with units, for people. */
-#ifndef TIC_TOOLS_SCALE_H
-#define TIC_TOOLS_SCALE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ void tic_scale_duration(char text[TIC_SCALE_TEXT], double seconds);
 void tic_scale_bytes(char text[TIC_SCALE_TEXT], double bytes);
 /* "12,345". */
 void tic_scale_count(char text[TIC_SCALE_TEXT], uint64_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic run --max-restarts: the program as a child that is started again when it crashes. */
-#ifndef TIC_TOOLS_SUPERVISE_H
-#define TIC_TOOLS_SUPERVISE_H
+#pragma once
 
 #include "base/settings.h"
 #include "tools/restart.h"
@@ -9,5 +8,3 @@
 /* Runs the command to its last end: the exit status. */
 int tic_supervise(char **command, const struct tic_restart_rules *rules,
                   const struct tic_settings *settings);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What `starpu-tic run` tells of the run under way: a line on a terminal that is written over again
  * and again, or a message now and then. */
-#ifndef TIC_TOOLS_TICKER_H
-#define TIC_TOOLS_TICKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void tic_ticker_end(struct tic_ticker *ticker);
 /* The line at a time: `seconds` of the run, `now` of CLOCK_MONOTONIC. Empty if nothing is known. */
 void tic_ticker_format(struct tic_ticker *ticker, const struct tic_beacon_counts *counts,
                        double seconds, uint64_t now, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The subcommands of starpu-tic. It links neither StarPU nor the plug-in. */
-#ifndef TIC_TOOLS_TOOL_H
-#define TIC_TOOLS_TOOL_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ int tic_tool_open_store(struct tic_store *store, const char *path);
 
 /* For listings: prints text with roff's special characters escaped. */
 void tic_tool_print_roff(const char *text);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* For starpu-tic check and rehearse: data that main() touches by plain pointers, in plain words,
  * and as advice for runs. */
-#ifndef TIC_TOOLS_TOUCHED_H
-#define TIC_TOOLS_TOUCHED_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -22,5 +21,3 @@ int tic_tool_write_advice(const json_t *report, const char *path);
  * found, advice that is there is replaced, and always written if `always` says so. Its path, to be
  * freed, if anything was found; or NULL. A message if it cannot be written. */
 char *tic_tool_leave_advice(const json_t *report, const char *chosen, bool always);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A trace (STARPU_TIC_TRACE) in memory, and what follows from it: deaths, and what they cost. */
-#ifndef TIC_TOOLS_TRACED_H
-#define TIC_TOOLS_TRACED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -108,5 +107,3 @@ static inline bool tic_traced_died(const struct tic_traced_run *run)
 {
     return run->ended && run->status != 0;
 }
-
-#endif

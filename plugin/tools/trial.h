@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* One run of a program in a rehearsal: its environment, its start, its end, what it left. */
-#ifndef TIC_TOOLS_TRIAL_H
-#define TIC_TOOLS_TRIAL_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -58,5 +57,3 @@ void tic_trial_path(const struct tic_trial *trial, const struct tic_trial_place 
  * there is none. */
 void tic_trial_message(const struct tic_trial *trial, const struct tic_trial_place *place,
                        const char *start, char message[TIC_TRIAL_MESSAGE]);
-
-#endif

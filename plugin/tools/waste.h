@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Expected waste against the period, by each model of the interval: the numbers behind pictures. */
-#ifndef TIC_TOOLS_WASTE_H
-#define TIC_TOOLS_WASTE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -12,5 +11,3 @@
  * at_period (the waste at `period`), wastes (at each of the periods). A waste is null where the
  * model does not hold. */
 json_t *tic_waste_json(const struct tic_interval_costs *costs, double work, double period);
-
-#endif

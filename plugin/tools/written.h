@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* For starpu-tic check and rehearse: files that the program writes (syscalls/writes.c), as they
  * were before a run and as they are after it. */
-#ifndef TIC_TOOLS_WRITTEN_H
-#define TIC_TOOLS_WRITTEN_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ struct tic_written_file *tic_written_find_other(const struct tic_written *writte
 const struct tic_written_file *tic_written_find_excluded(const struct tic_written *written);
 /* [{name, writers, compared}] */
 json_t *tic_written_list(const struct tic_written *written);
-
-#endif

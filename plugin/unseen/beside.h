@@ -2,8 +2,7 @@
 /* Memory beside registered data as it was when main() began to wait, and what has changed there
  * since: as a copy, or, what that has no room for, as a hash of every 4 KiB. Guarded by the lock of
  * statics.c. */
-#ifndef TIC_UNSEEN_BESIDE_H
-#define TIC_UNSEEN_BESIDE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -45,5 +44,3 @@ const struct tic_beside *tic_beside_changed(const struct tic_others *all, unsign
                                             const char **at);
 /* Bytes that a bound left out since tic_beside_begin(). */
 uint64_t tic_beside_left_out(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Memory that nobody registered, to which something leads: variables of the program, arguments of
  * tasks, registered data at the beginning of a larger block. Guarded by the lock of statics.c. */
-#ifndef TIC_UNSEEN_BLOCKS_H
-#define TIC_UNSEEN_BLOCKS_H
+#pragma once
 
 #include "graph/handle.h"
 #include "unseen/beside.h"
@@ -18,5 +17,3 @@ void tic_blocks_forget_pointers(void);
 bool tic_blocks_has(const struct tic_beside *range);
 /* Adds all of it to what is watched. False if there was more than lists have room for. */
 bool tic_blocks_watch(const struct tic_others *others);
-
-#endif

@@ -2,8 +2,7 @@
 /* Registered data that holds nothing but addresses, as a variable with a pointer to an object of
  * the program does. A task that declares to read and write it, and leaves it as it was, means what
  * lies where they lead: that is not saved. */
-#ifndef TIC_UNSEEN_FOLLOWED_H
-#define TIC_UNSEEN_FOLLOWED_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -14,5 +13,3 @@ struct tic_slot;
 /* Around a kernel that computes in main memory: by its worker, and by who ends the task. */
 void tic_followed_begin(struct starpu_task *task, const struct tic_slot *slot);
 void tic_followed_end(struct starpu_task *task, const struct tic_slot *slot);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A hash of each page of memory, without what belongs to others (others.h) and without mutexes that
  * somebody holds. Guarded by the lock of statics.c. */
-#ifndef TIC_UNSEEN_HASHES_H
-#define TIC_UNSEEN_HASHES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ const char *tic_hashes_changed(const struct tic_span *span, const char *zeros, u
                                const struct tic_others *all);
 /* Bytes that are more than are hashed. */
 uint64_t tic_hashes_left_out(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Memory of the program that it may give back at any moment, and blocks that main() has. */
-#ifndef TIC_UNSEEN_HEAP_H
-#define TIC_UNSEEN_HEAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,4 +28,3 @@ bool tic_heap_is_mutex(const char *at, const char *copy);
 /* Makes mutexes that somebody seems to hold look like free ones. The bytes are a copy, aligned as
  * the memory is. */
 void tic_heap_hide_mutexes(char *bytes, size_t size);
-#endif

@@ -3,8 +3,7 @@
  * in a restart, as it is in no recovery line. Lines name such data, and a restart that would have
  * to give the address back is refused (interpose/addresses.h). Some tasks of each codelet are
  * looked at, and all of those that were seen to do it. */
-#ifndef TIC_UNSEEN_LEFT_H
-#define TIC_UNSEEN_LEFT_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -19,5 +18,3 @@ void tic_left_end(const struct tic_slot *slot);
 bool tic_left_some(const struct tic_handle *handle);
 /* What `starpu-tic check` says; "": nothing. */
 const char *tic_left_found(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Loaded objects with kernels: the program, and libraries. Guarded by the lock of statics.c. */
-#ifndef TIC_UNSEEN_OBJECTS_H
-#define TIC_UNSEEN_OBJECTS_H
+#pragma once
 
 #include <starpu.h>
 
@@ -13,5 +12,3 @@ int tic_objects_add(const struct starpu_codelet *codelet, struct tic_spans *know
 bool tic_objects_have(const void *at);
 /* Their writable segments. */
 unsigned tic_objects_segments(const struct tic_beside **segments);
-
-#endif

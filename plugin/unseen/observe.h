@@ -2,8 +2,7 @@
 /* The first task of each codelet whose arguments hold pointers: main() is held while it runs, for a
  * moment, so that what it writes beside registered data is found before a line counts it as done,
  * also where main() does not wait for long. */
-#ifndef TIC_UNSEEN_OBSERVE_H
-#define TIC_UNSEEN_OBSERVE_H
+#pragma once
 
 #include <starpu.h>
 #include <stdatomic.h>
@@ -26,5 +25,3 @@ static inline void tic_observe_note_end(uint64_t sequence)
             atomic_load_explicit(&tic_observe_awaited, memory_order_relaxed) == sequence + 1, 0))
         atomic_store(&tic_observe_awaited, 0);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which bytes of memory belong to registered data, or to structures of StarPU that are known. */
-#ifndef TIC_UNSEEN_OTHERS_H
-#define TIC_UNSEEN_OTHERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ bool tic_others_has_all(const struct tic_others_page *page);
 /* Are all grains of `less` in `more`? */
 bool tic_others_covers(const struct tic_others_page *more, const struct tic_others_page *less);
 void tic_others_hide(const struct tic_others_page *page, char *bytes, size_t size);
-
-#endif

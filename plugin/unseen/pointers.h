@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Pointers in arguments of tasks. */
-#ifndef TIC_UNSEEN_POINTERS_H
-#define TIC_UNSEEN_POINTERS_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -16,5 +15,3 @@ const char *tic_pointers_refuse(const struct starpu_task *task, const struct tic
 void tic_pointers_note(const struct starpu_task *task, const struct tic_accesses *accesses);
 /* It is not: `starpu-tic check` has told of all. Before the first task. */
 void tic_pointers_silence(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Memory that nobody has touched yet: large tables often are. */
-#ifndef TIC_UNSEEN_PRESENT_H
-#define TIC_UNSEEN_PRESENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,5 +10,3 @@ void tic_present_begin(void);
 void tic_present_end(void);
 /* Is some of it in memory, or on swap? True also if the kernel does not tell. Between these two. */
 bool tic_present_has(const char *at, size_t size);
-
-#endif

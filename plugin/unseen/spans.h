@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Sets of addresses. */
-#ifndef TIC_UNSEEN_SPANS_H
-#define TIC_UNSEEN_SPANS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ bool tic_spans_has(const struct tic_spans *spans, const void *at);
 unsigned long tic_spans_from(const struct tic_spans *spans, const void *at);
 /* 0, -ENOMEM, or -ENOSPC after 65536 that do not touch. */
 int tic_spans_add(struct tic_spans *spans, const void *begin, size_t size);
-
-#endif

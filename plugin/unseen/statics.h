@@ -4,8 +4,7 @@
  * While main() waits, and nothing but tasks with output runs, it is kernels that change something
  * there. Only what such a wait shows is found: no other memory, and nothing that changes while
  * main() runs. */
-#ifndef TIC_UNSEEN_STATICS_H
-#define TIC_UNSEEN_STATICS_H
+#pragma once
 
 #include <starpu.h>
 #include <stdbool.h>
@@ -58,5 +57,3 @@ const char *tic_statics_left_out(void);
 
 /* Of the time, for comparing what nobody declares to write. */
 enum { TIC_LOOKS_PERCENT = 1 };
-
-#endif

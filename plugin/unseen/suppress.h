@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Variables, sections and objects that tasks may write although nobody registered them: a table of
  * known ones (suppressions.def), and the user's file. Guarded by the lock of statics.c. */
-#ifndef TIC_UNSEEN_SUPPRESS_H
-#define TIC_UNSEEN_SUPPRESS_H
+#pragma once
 
 #include "unseen/spans.h"
 
@@ -14,5 +13,3 @@ bool tic_suppress_has_object(const char *name);
 /* Adds what is meant of the object that has this address in it to known; once for each object.
  * True: the first time. */
 bool tic_suppress_add(const void *address, struct tic_spans *known);
-
-#endif
