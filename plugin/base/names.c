@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/order.h"
 
 enum { MOST = 65536 };
 
@@ -30,16 +31,7 @@ static unsigned long count, capacity;                    /* the same */
 /* The first that is not before it. */
 static unsigned long find_locked(uint64_t id)
 {
-    unsigned long low = 0, high = count;
-
-    while (low < high) {
-        unsigned long middle = (low + high) / 2;
-        if (names[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return tic_first_from(id, names, count);
 }
 
 static int set_locked(uint64_t id, struct text *text)

@@ -80,7 +80,7 @@ static int describe_values_locked(struct tic_graph *graph, uint64_t cut, struct 
     for (size_t i = 0; i < graph->recovered.value_count; i++)
         if (!graph->recovered.claimed[i])
             line->values[line->value_count++] = graph->recovered.values[i];
-    qsort(line->values, line->value_count, sizeof(*line->values), tic_line_by_number);
+    tic_sort(line->values, line->value_count, tic_line_by_number);
     return status;
 }
 

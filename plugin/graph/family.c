@@ -230,9 +230,7 @@ static int by_version(const void *a, const void *b)
 {
     const struct tic_handle *x = *(struct tic_handle *const *)a;
     const struct tic_handle *y = *(struct tic_handle *const *)b;
-    return x->saving.current.version < y->saving.current.version
-               ? -1
-               : x->saving.current.version > y->saving.current.version;
+    return tic_order(x->saving.current.version, y->saving.current.version);
 }
 
 struct tic_handle **tic_family_pending(struct tic_graph *graph, struct tic_family *family,

@@ -59,18 +59,10 @@ void tic_graph_fini(struct tic_graph *graph)
 /* How many writes by main() the recovered cut holds for a handle. */
 static uint64_t count_main_writes(const struct tic_graph *graph, uint64_t id)
 {
-    size_t low = 0, high = graph->recovered.main_write_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (graph->recovered.main_writes[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    size_t first = low;
-    while (low < graph->recovered.main_write_count && graph->recovered.main_writes[low] == id)
-        low++;
-    return low - first;
+    const uint64_t *writes = graph->recovered.main_writes;
+    const size_t count = graph->recovered.main_write_count;
+
+    return tic_first_from(id + 1, writes, count) - tic_first_from(id, writes, count);
 }
 
 static int load_signatures(struct tic_graph *graph, const struct tic_line *line)
@@ -117,10 +109,7 @@ int tic_graph_load(struct tic_graph *graph, struct tic_line *line)
 
 struct tic_line_value *tic_graph_find_value(const struct tic_graph *graph, uint64_t id)
 {
-    return graph->recovered.value_count == 0
-               ? NULL
-               : bsearch(&id, graph->recovered.values, graph->recovered.value_count,
-                         sizeof(*graph->recovered.values), tic_line_by_number);
+    return tic_find(&id, graph->recovered.values, graph->recovered.value_count, tic_line_by_number);
 }
 
 static void claim_recovered_locked(struct tic_graph *graph, struct tic_handle *handle)

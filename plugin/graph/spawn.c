@@ -198,9 +198,7 @@ bool tic_spawns_occurrence(struct tic_spawns *spawns, uint64_t class, uint64_t *
 
 bool tic_spawns_was_done(const struct tic_spawns *spawns, uint64_t id)
 {
-    return spawns->recovered_done_count > 0 &&
-           bsearch(&id, spawns->recovered_done, spawns->recovered_done_count, sizeof(id),
-                   tic_line_by_number);
+    return tic_find(&id, spawns->recovered_done, spawns->recovered_done_count, tic_line_by_number);
 }
 
 bool tic_spawns_is_done(struct tic_spawns *spawns, uint64_t id)
@@ -240,28 +238,16 @@ const struct tic_spawn *tic_spawns_next(struct tic_spawns *spawns, uint64_t root
     return &spawns->recovered[spawns->by_root[at]];
 }
 
-/* First of the recovered writes whose root is not below the given one. */
-static unsigned long find_write(const struct tic_spawns *spawns, uint64_t root)
-{
-    unsigned long low = 0, high = spawns->recovered_write_count;
-    while (low < high) {
-        unsigned long middle = (low + high) / 2;
-        if (spawns->recovered_writes[middle].root < root)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 bool tic_spawns_next_write(struct tic_spawns *spawns, uint64_t root, unsigned long *cursor,
                            uint64_t *handle)
 {
-    unsigned long at = *cursor ? *cursor : find_write(spawns, root);
+    const struct tic_line_kept_write *writes = spawns->recovered_writes;
+    const unsigned long count = spawns->recovered_write_count;
+    unsigned long at = *cursor ? *cursor : tic_first_from(root, writes, count);
 
-    if (at >= spawns->recovered_write_count || spawns->recovered_writes[at].root != root)
+    if (at >= count || writes[at].root != root)
         return false;
-    *handle = spawns->recovered_writes[at].handle;
+    *handle = writes[at].handle;
     *cursor = at + 1;
     return true;
 }
@@ -340,8 +326,7 @@ static int load_writes(struct tic_spawns *spawns, struct tic_line *line)
     if (!spawns->recovered_writes)
         return -ENOMEM;
     spawns->recovered_write_count = line->kept_write_count;
-    qsort(spawns->recovered_writes, spawns->recovered_write_count,
-          sizeof(*spawns->recovered_writes), tic_line_by_two_numbers);
+    tic_sort(spawns->recovered_writes, spawns->recovered_write_count, tic_line_by_two_numbers);
     for (size_t i = 0; i < line->kept_write_count && status == 0; i++)
         status = add_write_locked(spawns, line->kept_writes[i], true);
     return status;
@@ -353,7 +338,7 @@ int tic_spawns_load(struct tic_spawns *spawns, struct tic_line *line)
     if (!spawns->recovered_done)
         return -ENOMEM;
     spawns->recovered_done_count = line->spawned_count;
-    qsort(spawns->recovered_done, line->spawned_count, sizeof(uint64_t), tic_line_by_number);
+    tic_sort(spawns->recovered_done, line->spawned_count, tic_line_by_number);
     spawns->kept_done = line->kept_done;
     atomic_store(&spawns->bound, (unsigned)line->on.machine_bound);
     for (const char *name = line->functions.text, *end = name + line->functions.size; name < end;

@@ -36,7 +36,7 @@ static int by_order(const void *a, const void *b)
 {
     const struct tic_spawn *x = *(const struct tic_spawn *const *)a;
     const struct tic_spawn *y = *(const struct tic_spawn *const *)b;
-    return x->order < y->order ? -1 : x->order > y->order;
+    return tic_order(x->order, y->order);
 }
 
 /* All kept tasks of the line, in the order of submission; *count of them. NULL: out of memory. */

@@ -18,7 +18,7 @@ void *tic_graph_duplicate(const void *array, size_t count, size_t item)
 /* ---- what an earlier run left --------------------------------------------------------------- */
 
 /* NULL: out of memory. */
-static void *sort_copy(const void *array, size_t count, size_t item, tic_line_comparison compare)
+static void *sort_copy(const void *array, size_t count, size_t item, tic_comparison compare)
 {
     void *copy = tic_graph_duplicate(array, count, item);
 
@@ -40,20 +40,14 @@ static int load_acquires(struct tic_graph *graph, struct tic_line *line)
         if (line->acquires[i].writes == 1)
             graph->recovered.main_writes[graph->recovered.main_write_count++] =
                 line->acquires[i].id;
-    if (count > 0)
-        qsort(graph->recovered.main_writes, graph->recovered.main_write_count, sizeof(uint64_t),
-              tic_line_by_number);
+    tic_sort(graph->recovered.main_writes, graph->recovered.main_write_count, tic_line_by_number);
     return tic_tail_load(&graph->acquires, line);
 }
 
 static int by_look(const void *a, const void *b)
 {
     const struct tic_line_look *x = a, *y = b;
-    if (x->wait != y->wait)
-        return x->wait < y->wait ? -1 : 1;
-    if (x->id != y->id)
-        return x->id < y->id ? -1 : 1;
-    return x->part < y->part ? -1 : x->part > y->part;
+    return tic_line_by_two_numbers(x, y) ?: tic_order(x->part, y->part);
 }
 
 /* The first part of a value stands for all of it. */
@@ -68,7 +62,7 @@ static int load_looked(struct tic_graph *graph, const struct tic_line *line)
         if (line->looks[i].part == 0 && line->looks[i].bytes > 0)
             graph->recovered.looked[count++] = line->looks[i].id;
     graph->recovered.looked_count = count;
-    qsort(graph->recovered.looked, count, sizeof(*graph->recovered.looked), tic_line_by_number);
+    tic_sort(graph->recovered.looked, count, tic_line_by_number);
     return 0;
 }
 
@@ -118,12 +112,7 @@ int tic_graph_note_locked(struct tic_graph *graph, struct tic_line_entry entry, 
 
 static const struct tic_line_input *find_input(const struct tic_graph *graph, uint64_t id)
 {
-    const struct tic_line_input entry = {.id = id};
-
-    return graph->recovered.input_count == 0
-               ? NULL
-               : bsearch(&entry, graph->recovered.inputs, graph->recovered.input_count,
-                         sizeof(entry), tic_line_by_number);
+    return tic_find(&id, graph->recovered.inputs, graph->recovered.input_count, tic_line_by_number);
 }
 
 uint64_t tic_graph_recorded_input(const struct tic_graph *graph, uint64_t id)
@@ -183,11 +172,10 @@ int tic_graph_note_acquire_locked(struct tic_graph *graph, const struct tic_line
 bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer,
                          struct tic_line_read *read)
 {
-    struct tic_line_read key = {.task = task, .buffer = buffer}, *found = NULL;
+    const struct tic_line_read key = {.task = task, .buffer = buffer};
+    const struct tic_line_read *found =
+        tic_find(&key, graph->recovered.reads, graph->recovered.read_count, tic_line_by_read);
 
-    if (graph->recovered.read_count > 0)
-        found = bsearch(&key, graph->recovered.reads, graph->recovered.read_count, sizeof(key),
-                        tic_line_by_read);
     if (found)
         *read = *found;
     return found != NULL;
@@ -279,9 +267,8 @@ const struct tic_line_look *tic_graph_find_look(const struct tic_graph *graph, u
 
 bool tic_graph_was_looked_at(const struct tic_graph *graph, uint64_t id)
 {
-    return graph->recovered.looked_count > 0 &&
-           bsearch(&id, graph->recovered.looked, graph->recovered.looked_count, sizeof(id),
-                   tic_line_by_number) != NULL;
+    return tic_find(&id, graph->recovered.looked, graph->recovered.looked_count,
+                    tic_line_by_number);
 }
 
 uint64_t tic_graph_last_look(const struct tic_graph *graph)

@@ -30,11 +30,7 @@ static int by_actor(const void *a, const void *b)
 {
     const struct tic_line_entry *x = a, *y = b;
 
-    if (x->role != y->role)
-        return x->role < y->role ? -1 : 1;
-    if (x->actor != y->actor)
-        return x->actor < y->actor ? -1 : 1;
-    return 0;
+    return tic_order(x->role, y->role) ?: tic_order(x->actor, y->actor);
 }
 
 static int load_actors(struct tic_history *history)
@@ -49,7 +45,7 @@ static int load_actors(struct tic_history *history)
         if (history->entries[i].kind == TIC_HISTORY_BEGIN ||
             history->entries[i].kind == TIC_HISTORY_END)
             actors[count++] = history->entries[i];
-    qsort(actors, count, sizeof(*actors), by_actor);
+    tic_sort(actors, count, by_actor);
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || by_actor(&actors[history->actor_count - 1], &actors[i]) != 0)
             actors[history->actor_count++] = actors[i];
@@ -87,9 +83,7 @@ static const struct tic_line_entry *find_actor(const struct tic_history *history
 {
     const struct tic_line_entry key = {.role = role, .actor = actor};
 
-    return history->actor_count == 0
-               ? NULL
-               : bsearch(&key, history->actors, history->actor_count, sizeof(key), by_actor);
+    return tic_find(&key, history->actors, history->actor_count, by_actor);
 }
 
 bool tic_history_has_begun(const struct tic_history *history, enum tic_history_role role,
@@ -278,10 +272,7 @@ struct keys {
 
 static bool has(const struct keys *keys, uint64_t key)
 {
-    const struct key sought = {.key = key};
-
-    return keys->count > 0 &&
-           bsearch(&sought, keys->items, keys->count, sizeof(sought), tic_line_by_number) != NULL;
+    return tic_find(&key, keys->items, keys->count, tic_line_by_number);
 }
 
 /* Of rows that begin with one. 0 or -ENOMEM. */
@@ -293,7 +284,7 @@ static int list_keys(struct keys *keys, const void *rows, size_t count, size_t r
     for (; keys->count < count; keys->count++)
         memcpy(&keys->items[keys->count].key, (const char *)rows + keys->count * row,
                sizeof(uint64_t));
-    qsort(keys->items, count, sizeof(*keys->items), tic_line_by_two_numbers);
+    tic_sort(keys->items, count, tic_line_by_two_numbers);
     return 0;
 }
 
@@ -305,7 +296,7 @@ static int list_begun(struct keys *keys, const struct tic_line *line, uint32_t r
     for (size_t i = 0; i < line->history_count; i++)
         if (line->history[i].role == role)
             keys->items[keys->count++] = (struct key){line->history[i].actor, i};
-    qsort(keys->items, keys->count, sizeof(*keys->items), tic_line_by_two_numbers);
+    tic_sort(keys->items, keys->count, tic_line_by_two_numbers);
     return 0;
 }
 
@@ -359,8 +350,7 @@ static uint32_t part_of(const struct making *making, uint64_t key)
 /* The first of a task counts. */
 static bool is_first(const struct keys *keys, const struct key *key)
 {
-    const struct key *found =
-        bsearch(key, keys->items, keys->count, sizeof(*key), tic_line_by_two_numbers);
+    const struct key *found = tic_find(key, keys->items, keys->count, tic_line_by_two_numbers);
 
     return found && (found == keys->items || found[-1].key != key->key);
 }

@@ -41,16 +41,7 @@ unsigned long tic_looks_count(void)
 
 static unsigned long place_of_locked(uint64_t id)
 {
-    unsigned long low = 0, high = tic_looks_list.count;
-
-    while (low < high) {
-        unsigned long middle = (low + high) / 2;
-        if (order.ids[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return tic_first_from(id, order.ids, tic_looks_list.count);
 }
 
 struct tic_handle *tic_looks_find_locked(uint64_t id)

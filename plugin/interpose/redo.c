@@ -341,7 +341,7 @@ static uint64_t *list_ids(const struct tic_line_entry *entries, size_t count, si
     for (size_t i = 0; i < count; i++)
         if (names_data(&entries[i]))
             ids[(*id_count)++] = entries[i].subject;
-    qsort(ids, *id_count, sizeof(*ids), tic_line_by_number);
+    tic_sort(ids, *id_count, tic_line_by_number);
     return ids;
 }
 
@@ -353,7 +353,7 @@ static void name_data(const struct tic_line_entry *entries, size_t count)
     tic_lock(&tic_session->submit);
     tic_lock(&graph->lock);
     for (unsigned long i = 0; i < graph->handle_count; i++)
-        if (bsearch(&graph->handles[i]->id, ids, count, sizeof(*ids), tic_line_by_number))
+        if (tic_find(&graph->handles[i]->id, ids, count, tic_line_by_number))
             tic_redo_keeper(graph->handles[i])->restart.redo.named = true;
     tic_unlock(&graph->lock);
     tic_unlock(&tic_session->submit);

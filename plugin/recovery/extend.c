@@ -91,26 +91,19 @@ void tic_extend_give_up(struct tic_extend *extend)
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-static int compare(uint64_t x, uint64_t y)
-{
-    return x < y ? -1 : x > y;
-}
-
 static int by_begin(const void *a, const void *b)
 {
     const struct tic_ended *x = a, *y = b;
-    int order = compare(x->run, y->run);
 
-    return order ? order : compare(x->began, y->began);
+    return tic_order(x->run, y->run) ?: tic_order(x->began, y->began);
 }
 
 static int by_key(const void *a, const void *b, void *arg)
 {
     const struct tic_ended *ended = arg;
     size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    int order = compare(ended[x].key, ended[y].key);
 
-    return order ? order : compare(x, y);
+    return tic_order(ended[x].key, ended[y].key) ?: tic_order(x, y);
 }
 
 /* By identity; of one that was submitted in several runs the last comes last. */
@@ -118,16 +111,15 @@ static int by_identity(const void *a, const void *b)
 {
     const struct tic_submitted *x = &((const struct tic_extend_submitted *)a)->what;
     const struct tic_submitted *y = &((const struct tic_extend_submitted *)b)->what;
-    int order = compare(x->task.id, y->task.id);
 
-    return order ? order : compare(x->run, y->run);
+    return tic_order(x->task.id, y->task.id) ?: tic_order(x->run, y->run);
 }
 
 /* ---- preparing ------------------------------------------------------------------------------- */
 
 static int list_values(struct tic_extend *extend)
 {
-    size_t most = 0, kept = 0;
+    size_t most = 0;
 
     for (size_t i = 0; i < extend->ended_count; i++)
         most += extend->ended[i].count;
@@ -137,12 +129,7 @@ static int list_values(struct tic_extend *extend)
     for (size_t i = 0; i < extend->ended_count; i++)
         for (size_t k = 0; k < extend->ended[i].count; k++)
             extend->values[extend->value_count++].id = extend->ended[i].outputs[k].id;
-    if (extend->value_count > 0)
-        qsort(extend->values, extend->value_count, sizeof(*extend->values), tic_line_by_number);
-    for (size_t i = 0; i < extend->value_count; i++)
-        if (kept == 0 || extend->values[kept - 1].id != extend->values[i].id)
-            extend->values[kept++] = extend->values[i];
-    extend->value_count = kept;
+    extend->value_count = tic_sort_once(extend->values, extend->value_count, tic_line_by_number);
     return 0;
 }
 
@@ -155,16 +142,14 @@ static int list_kept(struct tic_extend *extend, const struct tic_line *line)
     for (size_t i = 0; i < line->kept_count; i++)
         if (!(line->kept[i].flags & TIC_KEPT_DONE))
             extend->kept[extend->kept_count++] = line->kept[i].id;
-    qsort(extend->kept, extend->kept_count, sizeof(*extend->kept), tic_line_by_number);
+    tic_sort(extend->kept, extend->kept_count, tic_line_by_number);
     return 0;
 }
 
 static int prepare(struct tic_extend *extend, const struct tic_line *line)
 {
-    if (extend->ended_count > 0)
-        qsort(extend->ended, extend->ended_count, sizeof(*extend->ended), by_begin);
-    if (extend->submitted_count > 0)
-        qsort(extend->submitted, extend->submitted_count, sizeof(*extend->submitted), by_identity);
+    tic_sort(extend->ended, extend->ended_count, by_begin);
+    tic_sort(extend->submitted, extend->submitted_count, by_identity);
     extend->applied = calloc(extend->ended_count + 1, sizeof(*extend->applied));
     extend->by_key = calloc(extend->ended_count + 1, sizeof(*extend->by_key));
     if (!extend->applied || !extend->by_key)
@@ -218,8 +203,7 @@ bool tic_extend_has(const struct tic_extend *extend, uint64_t key)
 
 static bool line_keeps(const struct tic_extend *extend, uint64_t id)
 {
-    return extend->kept_count > 0 && bsearch(&id, extend->kept, extend->kept_count,
-                                             sizeof(*extend->kept), tic_line_by_number);
+    return tic_find(&id, extend->kept, extend->kept_count, tic_line_by_number);
 }
 
 /* Has a task that is chosen submitted it? */
@@ -275,7 +259,7 @@ static int find_missing(const struct walk *walk, uint64_t tick, uint64_t *missin
             ticks[count++] = extend->begun[i].tick;
     for (size_t i = walk->first; i < walk->end; i++)
         ticks[count++] = extend->ended[i].ended;
-    qsort(ticks, count, sizeof(*ticks), tic_line_by_number);
+    tic_sort(ticks, count, tic_line_by_number);
     *missing = tick;
     for (size_t i = 0; i < count && ticks[i] <= *missing; i++)
         *missing += ticks[i] == *missing;
@@ -285,9 +269,7 @@ static int find_missing(const struct walk *walk, uint64_t tick, uint64_t *missin
 
 static struct tic_extend_value *find_value(const struct tic_extend *extend, uint64_t id)
 {
-    const struct tic_extend_value key = {.id = id};
-
-    return bsearch(&key, extend->values, extend->value_count, sizeof(key), tic_line_by_number);
+    return tic_find(&id, extend->values, extend->value_count, tic_line_by_number);
 }
 
 /* Each write made one version, and nobody else made one in between. */
@@ -381,11 +363,8 @@ static int choose_in_run(struct walk *walk)
 static void load_versions(struct tic_extend *extend, const struct tic_line *line)
 {
     for (size_t i = 0; i < extend->value_count; i++) {
-        const struct tic_line_value key = {.id = extend->values[i].id};
         const struct tic_line_value *known =
-            line->value_count == 0
-                ? NULL
-                : bsearch(&key, line->values, line->value_count, sizeof(key), tic_line_by_number);
+            tic_find(&extend->values[i], line->values, line->value_count, tic_line_by_number);
         extend->values[i].version = known ? known->version : 0;
     }
 }

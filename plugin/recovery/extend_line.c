@@ -113,11 +113,11 @@ static int unite_writes(const struct tic_line *from, struct tic_line *to)
         return -ENOMEM;
     if (old > 0)
         memcpy(known, writes, old * sizeof(*known));
-    qsort(known, old, sizeof(*known), tic_line_by_two_numbers);
-    qsort(writes + old, to->kept_write_count - old, sizeof(*writes), tic_line_by_two_numbers);
+    tic_sort(known, old, tic_line_by_two_numbers);
+    tic_sort(writes + old, to->kept_write_count - old, tic_line_by_two_numbers);
     for (size_t i = old; i < to->kept_write_count; i++)
         if ((kept == old || tic_line_by_two_numbers(&writes[kept - 1], &writes[i]) != 0) &&
-            (old == 0 || !bsearch(&writes[i], known, old, sizeof(*known), tic_line_by_two_numbers)))
+            !tic_find(&writes[i], known, old, tic_line_by_two_numbers))
             writes[kept++] = writes[i];
     to->kept_write_count = kept;
     free(known);
@@ -146,9 +146,7 @@ static int by_order(const void *a, const void *b)
     const struct tic_submitted *x = *(const struct tic_submitted *const *)a;
     const struct tic_submitted *y = *(const struct tic_submitted *const *)b;
 
-    if (x->run != y->run)
-        return x->run < y->run ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
+    return tic_order(x->run, y->run) ?: tic_order(x->order, y->order);
 }
 
 /* The last record of each task that a chosen one has submitted; they are sorted by identity. In the
@@ -166,8 +164,7 @@ static const struct tic_submitted **list_submitted(const struct tic_extend *exte
             --*count;
         list[(*count)++] = what;
     }
-    if (*count > 0)
-        qsort(list, *count, sizeof(*list), by_order);
+    tic_sort(list, *count, by_order);
     return list;
 }
 
@@ -206,13 +203,12 @@ static int extend_values(const struct tic_extend *extend, const struct tic_line 
         return -ENOMEM;
     line->value_count = 0;
     for (size_t i = 0; i < from->value_count; i++)
-        if (count == 0 ||
-            !bsearch(&from->values[i], rows, count, sizeof(*rows), tic_line_by_number))
+        if (!tic_find(&from->values[i], rows, count, tic_line_by_number))
             line->values[line->value_count++] = from->values[i];
     if (count > 0)
         memcpy(line->values + line->value_count, rows, count * sizeof(*rows));
     line->value_count += count;
-    qsort(line->values, line->value_count, sizeof(*line->values), tic_line_by_number);
+    tic_sort(line->values, line->value_count, tic_line_by_number);
     return 0;
 }
 

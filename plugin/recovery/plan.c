@@ -49,29 +49,20 @@ struct plan {
 
 static void list_data(struct plan *plan, const struct tic_known *known)
 {
-    size_t count = 0, kept = 0;
+    size_t count = 0;
 
     for (unsigned long i = 0; i < known->access_count; i++)
         plan->datums[count++].id = known->accesses[i].id;
     for (unsigned long i = 0; i < known->use_count; i++)
         plan->datums[count++].id = known->uses[i].id;
-    if (count > 0)
-        qsort(plan->datums, count, sizeof(*plan->datums), tic_line_by_number);
-    for (size_t i = 0; i < count; i++)
-        if (kept == 0 || plan->datums[kept - 1].id != plan->datums[i].id)
-            plan->datums[kept++] = plan->datums[i];
-    plan->data_count = kept;
-    for (size_t i = 0; i < kept; i++)
+    plan->data_count = tic_sort_once(plan->datums, count, tic_line_by_number);
+    for (size_t i = 0; i < plan->data_count; i++)
         plan->data[i] = (struct tic_plan_data){.first = (uint32_t)i, .atoms = 1, .needed = true};
 }
 
 static uint32_t find_datum(const struct plan *plan, uint64_t id)
 {
-    const struct datum key = {.id = id};
-    const struct datum *found =
-        bsearch(&key, plan->datums, plan->data_count, sizeof(key), tic_line_by_number);
-
-    return (uint32_t)(found - plan->datums); /* it was listed */
+    return (uint32_t)tic_first_from(id, plan->datums, plan->data_count); /* it was listed */
 }
 
 /* ---- tasks ---------------------------------------------------------------------------------- */

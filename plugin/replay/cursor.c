@@ -36,16 +36,7 @@ bool tic_cursor_returns(const struct tic_line_entry *entry)
 
 size_t tic_cursor_count_before(const struct tic_cursor *cursor, uint64_t position)
 {
-    size_t low = 0, high = cursor->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (cursor->reach[middle] < position)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return tic_first_from(position, cursor->reach, cursor->count);
 }
 
 bool tic_cursor_find_return(const struct tic_cursor *cursor, uint64_t position, size_t *entry)

@@ -106,9 +106,7 @@ static int by_key(const void *a, const void *b)
 {
     const struct actor *x = a, *y = b;
 
-    if (x->role != y->role)
-        return x->role < y->role ? -1 : 1;
-    return x->key < y->key ? -1 : x->key > y->key;
+    return tic_order(x->role, y->role) ?: tic_order(x->key, y->key);
 }
 
 static struct actor *find_actor(uint32_t role, uint64_t key)
@@ -117,9 +115,7 @@ static struct actor *find_actor(uint32_t role, uint64_t key)
 
     if (role == TIC_HISTORY_MAIN)
         return &replay.caller;
-    return replay.actor_count == 0
-               ? NULL
-               : bsearch(&sought, replay.actors, replay.actor_count, sizeof(sought), by_key);
+    return tic_find(&sought, replay.actors, replay.actor_count, by_key);
 }
 
 static void note_ends(const struct tic_line_entry *entries, size_t count)
@@ -163,7 +159,7 @@ static int list_actors(const struct tic_line_entry *entries, size_t count)
                                .optional = (entries[i].part & TIC_HISTORY_OPTIONAL) != 0,
                                .position = entries[i].position,
                                .at = i};
-    qsort(replay.actors, replay.actor_count, sizeof(*replay.actors), by_key);
+    tic_sort(replay.actors, replay.actor_count, by_key);
     note_ends(entries, count);
     leave_out();
     return 0;

@@ -107,8 +107,8 @@ static void read_lines(FILE *file, const char *path)
                     "%s, line %lu, is ignored: it is no \"log ID\" or \"seen FIRST LAST\"", path,
                     number);
     free(line);
-    qsort(advice.logged, advice.count, sizeof(*advice.logged), compare);
-    qsort(advice.seen, advice.seen_count, sizeof(*advice.seen), compare);
+    tic_sort(advice.logged, advice.count, compare);
+    tic_sort(advice.seen, advice.seen_count, compare);
 }
 
 void tic_advice_read(const char *directory)
@@ -141,7 +141,7 @@ static bool holds(const struct span *spans, unsigned long count, uint64_t id)
 {
     const struct span one = {id, id};
 
-    return count > 0 && bsearch(&one, spans, count, sizeof(one), compare);
+    return tic_find(&one, spans, count, compare);
 }
 
 bool tic_advice_logs(const struct tic_handle *handle)

@@ -230,7 +230,7 @@ static void put_in_order(struct tic_page_ranges *ranges)
 {
     size_t count = 0;
 
-    qsort(ranges->items, ranges->count, sizeof(*ranges->items), compare);
+    tic_sort(ranges->items, ranges->count, compare);
     for (size_t i = 0; i < ranges->count; i++) {
         struct tic_page_range range = ranges->items[i];
         if (count > 0 && range.begin < ranges->items[count - 1].end)
@@ -331,8 +331,7 @@ static int compare_end(const void *address, const void *item)
 static int is_not_covered(char *run, uint64_t bytes, void *arg)
 {
     const struct tic_page_ranges *ranges = arg;
-    const struct tic_page_range *range =
-        bsearch(run, ranges->items, ranges->count, sizeof(*ranges->items), compare_end);
+    const struct tic_page_range *range = tic_find(run, ranges->items, ranges->count, compare_end);
     const struct tic_page_range *end = ranges->items + ranges->count;
     const char *to = run + bytes;
 

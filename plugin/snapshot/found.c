@@ -214,8 +214,7 @@ static int add_events(struct tic_line *line, struct search *search)
     line->events = grown ? grown : line->events;
     if (!fine)
         return -ENOMEM;
-    if (search->event_count > 0)
-        qsort(search->events, search->event_count, sizeof(*search->events), tic_line_by_number);
+    tic_sort(search->events, search->event_count, tic_line_by_number);
     for (unsigned long i = 0; i < search->event_count; i++) {
         const struct seen *seen = &search->events[i];
         if (seen->number != line->event_count || tic_graph_chain(hash, &seen->event) != seen->hash)
@@ -239,9 +238,9 @@ static int add_inputs(struct tic_line *line, const struct search *search)
         return -ENOMEM;
     }
     memcpy(sorted, line->inputs, known * sizeof(*sorted));
-    qsort(sorted, known, sizeof(*sorted), tic_line_by_number);
+    tic_sort(sorted, known, tic_line_by_number);
     for (unsigned long i = 0; i < search->input_count; i++)
-        if (!bsearch(&search->inputs[i], sorted, known, sizeof(*sorted), tic_line_by_number))
+        if (!tic_find(&search->inputs[i], sorted, known, tic_line_by_number))
             line->inputs[line->input_count++] = search->inputs[i];
     free(sorted);
     return 0;
@@ -250,9 +249,7 @@ static int add_inputs(struct tic_line *line, const struct search *search)
 static int by_sequence(const void *a, const void *b)
 {
     const struct tic_forced_found *x = a, *y = b;
-    if (x->sequence != y->sequence)
-        return x->sequence < y->sequence ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
+    return tic_order(x->sequence, y->sequence) ?: tic_order(x->order, y->order);
 }
 
 /* The last result of each task. What main() had seen when it began must be known, and the same, or
@@ -262,9 +259,7 @@ static int choose(struct tic_snapshot *snapshot, const struct tic_line *line)
     uint64_t *hashes = hash_events(line);
     unsigned long kept = 0;
 
-    if (snapshot->recovery.result_count > 0)
-        qsort(snapshot->recovery.results, snapshot->recovery.result_count,
-              sizeof(*snapshot->recovery.results), by_sequence);
+    tic_sort(snapshot->recovery.results, snapshot->recovery.result_count, by_sequence);
     for (unsigned long i = 0; hashes && i < snapshot->recovery.result_count; i++) {
         const struct tic_forced_found *found = &snapshot->recovery.results[i];
         if (found->events > line->event_count || hashes[found->events] != found->seen) {
@@ -397,10 +392,8 @@ int tic_snapshot_keep_forced(struct tic_snapshot *snapshot)
 const struct tic_forced_found *tic_snapshot_forced_of(const struct tic_snapshot *snapshot,
                                                       uint64_t sequence)
 {
-    return snapshot->recovery.result_count == 0
-               ? NULL
-               : bsearch(&sequence, snapshot->recovery.results, snapshot->recovery.result_count,
-                         sizeof(*snapshot->recovery.results), tic_line_by_number);
+    return tic_find(&sequence, snapshot->recovery.results, snapshot->recovery.result_count,
+                    tic_line_by_number);
 }
 
 const struct tic_forced_value *tic_snapshot_forced_values(const struct tic_snapshot *snapshot,

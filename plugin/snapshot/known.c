@@ -55,10 +55,8 @@ void tic_known_sort(struct tic_known *known)
 {
     unsigned long kept = 0;
 
-    if (known->task_count > 0)
-        qsort(known->tasks, known->task_count, sizeof(*known->tasks), tic_line_by_two_numbers);
-    if (known->use_count > 0)
-        qsort(known->uses, known->use_count, sizeof(*known->uses), tic_line_by_number);
+    tic_sort(known->tasks, known->task_count, tic_line_by_two_numbers);
+    tic_sort(known->uses, known->use_count, tic_line_by_number);
     for (unsigned long i = 0; i < known->task_count; i++) {
         kept -= kept > 0 && known->tasks[kept - 1].sequence == known->tasks[i].sequence;
         known->tasks[kept++] = known->tasks[i];

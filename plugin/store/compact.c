@@ -124,7 +124,7 @@ static void close_sparse(struct tic_store *store)
 static int by_bytes(const void *a, const void *b)
 {
     const struct tic_store_segment *const *x = a, *const *y = b;
-    return (*x)->left < (*y)->left ? -1 : (*x)->left > (*y)->left;
+    return tic_order((*x)->left, (*y)->left);
 }
 
 /* Of too many segments the smaller half becomes one. */
@@ -140,8 +140,7 @@ static int close_small(struct tic_store *store, const struct tic_use *uses)
     for (unsigned long i = 0; i < store->segment_count; i++)
         if (uses[i].pinned == 0 && may_close(store, &store->segments[i]))
             small[count++] = &store->segments[i];
-    if (count > 0)
-        qsort(small, count, sizeof(struct tic_store_segment *), by_bytes);
+    tic_sort(small, count, by_bytes);
     if (count > store->segment_count / 2)
         count = store->segment_count / 2;
     for (unsigned long i = 0; i < count && bytes + small[i]->left <= TIC_COMPACT_BYTES; i++) {

@@ -52,23 +52,14 @@ void tic_line_clear(struct tic_line *line)
 
 bool tic_line_is_done(const struct tic_line *line, uint64_t sequence)
 {
-    size_t low = 0, high = line->done_count;
+    size_t after = tic_first_from(sequence + 1, line->done, line->done_count);
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (line->done[middle].last < sequence)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < line->done_count && line->done[low].first <= sequence;
+    return after > 0 && line->done[after - 1].last >= sequence;
 }
 
 int tic_line_by_number(const void *a, const void *b)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return x < y ? -1 : x > y;
+    return tic_order(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 int tic_line_by_two_numbers(const void *a, const void *b)
@@ -82,9 +73,7 @@ int tic_line_by_read(const void *a, const void *b)
 {
     const struct tic_line_read *x = a, *y = b;
 
-    if (x->task != y->task)
-        return x->task < y->task ? -1 : 1;
-    return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+    return tic_order(x->task, y->task) ?: tic_order(x->buffer, y->buffer);
 }
 
 int tic_line_adopt_begun(struct tic_line *line)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/layout.h"
+#include "base/order.h"
 
 #define TIC_NO_EXTENT UINT32_MAX
 
@@ -407,8 +408,7 @@ typedef int (*tic_line_visit)(void *arg, const struct tic_line_reference *refere
 /* Calls visit for each, until one call is not 0: then that. */
 int tic_line_each(const struct tic_line *line, tic_line_visit visit, void *arg);
 
-/* Orders of entries, as of qsort(3). */
-typedef int (*tic_line_comparison)(const void *a, const void *b);
+/* Orders of entries. */
 int tic_line_by_number(const void *a, const void *b);      /* u64, or entries that begin with one */
 int tic_line_by_two_numbers(const void *a, const void *b); /* entries that begin with two u64 */
 int tic_line_by_read(const void *a, const void *b);        /* task, buffer */

@@ -71,24 +71,12 @@ static int add_row(void *arg, const struct tic_line_reference *reference)
                                                .place = place});
 }
 
-static void sort(struct tic_mirror_rows *rows)
-{
-    unsigned long kept = 0;
-
-    if (rows->count > 0)
-        qsort(rows->items, rows->count, sizeof(*rows->items), tic_line_by_two_numbers);
-    for (unsigned long i = 0; i < rows->count; i++)
-        if (kept == 0 || tic_line_by_two_numbers(&rows->items[kept - 1], &rows->items[i]) != 0)
-            rows->items[kept++] = rows->items[i];
-    rows->count = kept;
-}
-
 int tic_mirror_list(const struct tic_line *line, struct tic_mirror_rows *rows)
 {
     struct list list = {line, rows};
     int status = tic_line_each(line, add_row, &list);
 
-    sort(rows);
+    rows->count = tic_sort_once(rows->items, rows->count, tic_line_by_two_numbers);
     return status;
 }
 
@@ -96,9 +84,7 @@ static bool is_known(const struct tic_mirror *mirror, const struct tic_mirror_ro
 {
     const struct tic_mirror_rows *known = &mirror->known;
     const struct tic_mirror_row *found =
-        known->count == 0 ? NULL
-                          : bsearch(row, known->items, known->count, sizeof(*known->items),
-                                    tic_line_by_two_numbers);
+        tic_find(row, known->items, known->count, tic_line_by_two_numbers);
 
     return found && found->bytes == row->bytes && found->checksum == row->checksum;
 }
@@ -162,7 +148,7 @@ static int copy_range(const struct copy *copy, uint64_t offset, uint64_t bytes, 
 static int by_offset(const void *a, const void *b)
 {
     const struct tic_line_extent *x = a, *y = b;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
+    return tic_order(x->offset, y->offset);
 }
 
 /* What is not payload: our header and what HDF5 has made. */
@@ -179,8 +165,8 @@ static int copy_frame(const struct copy *copy, const struct tic_line *line, uint
             extents[count++] = line->extents[i];
     if (status == 0 && ftruncate(copy->to, info.st_size) != 0)
         status = -errno;
-    if (status == 0 && count > 0)
-        qsort(extents, count, sizeof(*extents), by_offset);
+    if (status == 0)
+        tic_sort(extents, count, by_offset);
     for (size_t i = 0; i < count && status == 0; i++) {
         struct tic_shape shape = tic_line_extent_shape(&extents[i]);
         if (extents[i].offset > at)

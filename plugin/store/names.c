@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -52,8 +51,7 @@ struct listing {
 
 static int descending(const void *a, const void *b)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? 1 : x > y ? -1 : 0;
+    return tic_order(*(const uint64_t *)b, *(const uint64_t *)a);
 }
 
 static int note_number(void *arg, const char *name)
@@ -72,8 +70,8 @@ int tic_store_list(struct tic_store *store, const char *format, uint64_t **numbe
     struct listing listing = {.format = format};
     int status = tic_store_each_name(store, note_number, &listing);
 
-    if (status == 0 && listing.count > 0)
-        qsort(listing.numbers, listing.count, sizeof(*listing.numbers), descending);
+    if (status == 0)
+        tic_sort(listing.numbers, listing.count, descending);
     *numbers = listing.numbers;
     *count = listing.count;
     return status;

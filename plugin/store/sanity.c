@@ -107,8 +107,7 @@ bool tic_line_is_sane(const struct tic_line *line)
 /* ---- tables --------------------------------------------------------------------------------- */
 
 /* False also when out of memory. */
-static bool has_nothing_twice(const void *items, size_t count, size_t item,
-                              tic_line_comparison compare)
+static bool has_nothing_twice(const void *items, size_t count, size_t item, tic_comparison compare)
 {
     char *sorted = count > 1 ? malloc(count * item) : NULL;
     bool fine = count <= 1 || sorted;

@@ -258,7 +258,7 @@ static int by_count(const void *a, const void *b)
 {
     const struct codelet *x = a, *y = b;
 
-    return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
+    return tic_order(y->count, x->count) ?: strcmp(x->name, y->name);
 }
 
 /* Only an event log has the names of codelets: that of SEL. */
@@ -276,8 +276,7 @@ static void print_codelets(struct tic_store *store, const json_t *ranges, bool a
             is_in(ranges, events.items[i].words[0]) && tic_event_name(&events.items[i], name))
             count_codelet(&codelets, name);
     tic_events_clear(&events);
-    if (codelets.count > 0)
-        qsort(codelets.items, codelets.count, sizeof(*codelets.items), by_count);
+    tic_sort(codelets.items, codelets.count, by_count);
     for (unsigned long i = 0; i < codelets.count && (all || i < MOST); i++)
         printf("%s %" PRIu64 " %s", i > 0 ? "," : "  by codelet:", codelets.items[i].count,
                codelets.items[i].name);

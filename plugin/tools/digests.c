@@ -8,14 +8,13 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/order.h"
 
 static int compare(const void *a, const void *b)
 {
     const struct tic_datum *left = a, *right = b;
 
-    if (left->id != right->id)
-        return left->id < right->id ? -1 : 1;
-    return (left->times > right->times) - (left->times < right->times);
+    return tic_order(left->id, right->id) ?: tic_order(left->times, right->times);
 }
 
 /* Of each datum the last entry stays, with the number of all. */
@@ -23,8 +22,7 @@ static void fold(struct tic_digests *digests)
 {
     size_t kept = 0;
 
-    if (digests->count > 0)
-        qsort(digests->data, digests->count, sizeof(*digests->data), compare);
+    tic_sort(digests->data, digests->count, compare);
     for (size_t i = 0; i < digests->count; i++) {
         bool again = kept > 0 && digests->data[kept - 1].id == digests->data[i].id;
         uint64_t times = again ? digests->data[kept - 1].times + 1 : 1;
@@ -72,16 +70,9 @@ void tic_digests_free(struct tic_digests *digests)
 
 static const struct tic_datum *find(const struct tic_digests *digests, uint64_t id)
 {
-    size_t low = 0, high = digests->count;
+    size_t at = tic_first_from(id, digests->data, digests->count);
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (digests->data[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < digests->count && digests->data[low].id == id ? &digests->data[low] : NULL;
+    return at < digests->count && digests->data[at].id == id ? &digests->data[at] : NULL;
 }
 
 size_t tic_digests_mark(struct tic_digests *digests, const struct tic_digests *other)

@@ -52,8 +52,8 @@ int tic_events_load(struct tic_store *store, struct tic_events *events)
     int status = tic_eventlog_walk(store, note, &reading);
 
     status = reading.status ? reading.status : status;
-    if (status == 0 && events->count > 0)
-        qsort(events->items, events->count, sizeof(*events->items), by_time);
+    if (status == 0)
+        tic_sort(events->items, events->count, by_time);
     return status;
 }
 

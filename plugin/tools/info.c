@@ -58,11 +58,9 @@ static uint64_t distinct_bytes(struct row_list *list)
 {
     uint64_t bytes = 0;
 
-    if (list->count > 0)
-        qsort(list->items, list->count, sizeof(*list->items), tic_line_by_two_numbers);
+    list->count = tic_sort_once(list->items, list->count, tic_line_by_two_numbers);
     for (unsigned long i = 0; i < list->count; i++)
-        if (i == 0 || tic_line_by_two_numbers(&list->items[i - 1], &list->items[i]) != 0)
-            bytes += list->items[i].bytes;
+        bytes += list->items[i].bytes;
     free(list->items);
     return bytes;
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 static int split(struct tic_output *output, size_t size)
 {
     size_t capacity = 1;
@@ -65,7 +67,7 @@ static int compare(const void *a, const void *b)
     size_t shorter = left->length < right->length ? left->length : right->length;
     int order = memcmp(left->text, right->text, shorter);
 
-    return order ? order : (left->length > right->length) - (left->length < right->length);
+    return order ? order : tic_order(left->length, right->length);
 }
 
 size_t tic_output_difference(const struct tic_output *a, const struct tic_output *b)
@@ -94,7 +96,7 @@ static struct tic_output_line *sort(const struct tic_output *output, bool whole,
         memcpy(lines, output->lines, output->count * sizeof(*lines));
     if (!whole && *count > 0 && lines[*count - 1].text[lines[*count - 1].length - 1] != '\n')
         --*count;
-    qsort(lines, *count, sizeof(*lines), compare);
+    tic_sort(lines, *count, compare);
     return lines;
 }
 

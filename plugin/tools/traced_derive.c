@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "tools/traced.h"
 
 static int by_worker(const void *a, const void *b)
@@ -23,8 +24,7 @@ static void join_tasks(struct tic_traced *traced)
     struct tic_traced_task *tasks = traced->tasks.items;
     unsigned long kept = 0;
 
-    if (traced->tasks.count > 0)
-        qsort(tasks, traced->tasks.count, sizeof(*tasks), by_worker);
+    tic_sort(tasks, traced->tasks.count, by_worker);
     for (unsigned long i = 0; i < traced->tasks.count; i++) {
         struct tic_traced_task task = tasks[i];
         const struct tic_traced_task *before = kept > 0 ? &tasks[kept - 1] : NULL;
@@ -90,9 +90,7 @@ static int by_number(const void *a, const void *b)
 {
     const struct last *x = a, *y = b;
 
-    if (x->number != y->number)
-        return x->number < y->number ? -1 : 1;
-    return x->run < y->run ? -1 : x->run > y->run;
+    return tic_order(x->number, y->number) ?: tic_order(x->run, y->run);
 }
 
 /* Who was executed again later was lost, and so was what a crash found running. */
@@ -105,7 +103,7 @@ static int mark_repeated(struct tic_traced *traced)
         return -ENOMEM;
     for (unsigned long i = 0; i < count; i++)
         all[i] = (struct last){traced->tasks.items[i].number, traced->tasks.items[i].run, i};
-    qsort(all, count, sizeof(*all), by_number);
+    tic_sort(all, count, by_number);
     for (unsigned long i = 0; i < count; i++) {
         struct tic_traced_task *task = &traced->tasks.items[all[i].at];
         bool again = i + 1 < count && all[i].number == all[i + 1].number &&

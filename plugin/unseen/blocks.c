@@ -302,24 +302,13 @@ static void watch_within(const struct tic_spans *known)
     }
 }
 
-static int compare_bases(const void *a, const void *b)
-{
-    const char *left = *(const char *const *)a, *right = *(const char *const *)b;
-
-    return left < right ? -1 : left > right;
-}
-
 static void watch_bases(const struct tic_others *others)
 {
     const struct tic_beside range = {.kind = TIC_BESIDE_OF_DATA, .path = ""};
     const char *end = NULL;
-    unsigned count = 0;
 
     blocks.last_block = NULL;
-    qsort(blocks.bases, blocks.base_count, sizeof(*blocks.bases), compare_bases);
-    for (unsigned i = 0; i < blocks.base_count; i++)
-        if (count == 0 || blocks.bases[count - 1] != blocks.bases[i])
-            blocks.bases[count++] = blocks.bases[i];
+    unsigned count = (unsigned)tic_sort_once(blocks.bases, blocks.base_count, tic_others_by_base);
     tic_others_keep_bases(others, blocks.bases, &count);
     blocks.base_count = count;
     for (unsigned i = 0; i < count; i++) {

@@ -108,11 +108,11 @@ bool tic_others_begin_wait(struct tic_others *all)
     return known;
 }
 
-static int compare_bases(const void *a, const void *b)
+int tic_others_by_base(const void *a, const void *b)
 {
-    const char *left = *(const char *const *)a, *right = *(const char *const *)b;
+    const char *const *x = a, *const *y = b;
 
-    return left < right ? -1 : left > right;
+    return tic_order((uintptr_t)*x, (uintptr_t)*y);
 }
 
 void tic_others_each_data(const struct tic_others *all,
@@ -138,7 +138,7 @@ static void keep_base(const struct tic_handle *handle, void *arg)
 
     if (!has_home(handle) || tic_handle_is_freed(handle))
         return;
-    found = bsearch(&base, bases->items, bases->count, sizeof(*bases->items), compare_bases);
+    found = tic_find(&base, bases->items, bases->count, tic_others_by_base);
     if (found)
         bases->are_there[found - bases->items] = true;
 }

@@ -30,6 +30,8 @@ void tic_others_visit(const struct tic_others *all, const struct tic_span *span,
  */
 void tic_others_each_data(const struct tic_others *all,
                           void (*visit)(const struct tic_handle *handle, void *arg), void *arg);
+/* An order of bases, as of qsort(3). */
+int tic_others_by_base(const void *a, const void *b);
 /* Those bases of data that main() has registered and not unregistered, as they are in the list:
  * ascending, and without repetition. The others are taken out of it. */
 void tic_others_keep_bases(const struct tic_others *all, const char **bases, unsigned *count);
