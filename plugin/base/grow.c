@@ -19,16 +19,42 @@ void *tic_grow(void *array, unsigned long *capacity, unsigned long needed, unsig
     return grown;
 }
 
+int tic_reserve_bytes(void *items, unsigned long *capacity, unsigned long needed,
+                      unsigned long size)
+{
+    void *grown;
+
+    memcpy(&grown, items, sizeof(grown));
+    grown = tic_grow(grown, capacity, needed, size);
+    if (!grown)
+        return needed > 0 ? -ENOMEM : 0;
+    memcpy(items, &grown, sizeof(grown));
+    return 0;
+}
+
 int tic_append_bytes(void *items, unsigned long *count, unsigned long *capacity, const void *item,
                      unsigned long size)
 {
-    char *grown;
+    char *all;
 
-    memcpy(&grown, items, sizeof(grown));
-    grown = tic_grow(grown, capacity, *count + 1, size);
-    if (!grown)
+    if (tic_reserve_bytes(items, capacity, *count + 1, size) != 0)
         return -ENOMEM;
-    memcpy(grown + (*count)++ * size, item, size);
-    memcpy(items, &grown, sizeof(grown));
+    memcpy(&all, items, sizeof(all));
+    memcpy(all + (*count)++ * size, item, size);
+    return 0;
+}
+
+int tic_insert_bytes(void *items, unsigned long *count, unsigned long *capacity, unsigned long at,
+                     const void *item, unsigned long size)
+{
+    int status = tic_append_bytes(items, count, capacity, item, size);
+    char *place;
+
+    if (status)
+        return status;
+    memcpy(&place, items, sizeof(place));
+    place += at * size;
+    memmove(place + size, place, (*count - 1 - at) * size);
+    memcpy(place, item, size);
     return 0;
 }

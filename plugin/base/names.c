@@ -45,14 +45,7 @@ static int set_locked(uint64_t id, struct text *text)
     }
     if (count >= MOST)
         return -ENOSPC;
-    void *grown = tic_grow(names, &capacity, count + 1, sizeof(*names));
-    if (!grown)
-        return -ENOMEM;
-    names = grown;
-    for (unsigned long i = count++; i > at; i--)
-        names[i] = names[i - 1];
-    names[at] = (struct name){id, text};
-    return 0;
+    return tic_insert(names, count, capacity, at, &(struct name){id, text});
 }
 
 /* As much of it as there is room for, in whole characters of UTF-8; a line of text. */

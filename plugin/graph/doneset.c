@@ -117,13 +117,10 @@ int tic_doneset_ranges(const struct tic_doneset *set, struct tic_range **ranges,
         while (at < end && tic_doneset_contains(set, at))
             at++;
         range.last = at - 1;
-        struct tic_range *grown = tic_grow(found, &capacity, used + 1, sizeof(*found));
-        if (!grown) {
+        if (tic_append(found, used, capacity, &range) != 0) {
             free(found);
             return -ENOMEM;
         }
-        found = grown;
-        found[used++] = range;
     }
     *ranges = found;
     *count = used;

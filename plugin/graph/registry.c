@@ -138,17 +138,14 @@ struct tic_handle *tic_graph_add_handle(struct tic_graph *graph)
     if (!handle)
         return NULL;
     tic_lock(&graph->lock);
-    void *grown = tic_grow(graph->handles, &graph->handle_capacity, graph->handle_count + 1,
-                           sizeof(*graph->handles));
-    if (grown) {
-        graph->handles = grown;
-        handle->listing.index = graph->handle_count;
-        graph->handles[graph->handle_count++] = handle;
+    int status = tic_append(graph->handles, graph->handle_count, graph->handle_capacity, &handle);
+    if (status == 0) {
+        handle->listing.index = graph->handle_count - 1;
         atomic_fetch_add_explicit(&graph->registered, 1, memory_order_relaxed);
         claim_recovered_locked(graph, handle);
     }
     tic_unlock(&graph->lock);
-    if (!grown) {
+    if (status) {
         tic_handle_destroy(handle);
         return NULL;
     }

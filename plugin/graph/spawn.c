@@ -360,15 +360,12 @@ uint32_t tic_spawns_function(struct tic_spawns *spawns, const char *name)
     while (number < spawns->function_count && strcmp(spawns->functions[number], name) != 0)
         number++;
     if (number == spawns->function_count) {
-        void *grown = tic_grow(spawns->functions, &spawns->function_capacity, number + 1,
-                               sizeof(*spawns->functions));
-        char *copy = grown ? strdup(name) : NULL;
-        if (grown)
-            spawns->functions = grown;
-        if (copy)
-            spawns->functions[spawns->function_count++] = copy;
-        else
+        char *copy = strdup(name);
+        if (!copy || tic_append(spawns->functions, spawns->function_count,
+                                spawns->function_capacity, &copy) != 0) {
+            free(copy);
             number = TIC_SPAWN_NONE;
+        }
     }
     tic_unlock(&spawns->lock);
     return (uint32_t)number;

@@ -33,15 +33,9 @@ int tic_tail_append(struct tic_tail *tail, const void *item, uint64_t epoch)
         tail->first++;
         return 0;
     }
-    void *items = tic_grow(tail->items, &tail->item_capacity, tail->count + 1, tail->item);
-    if (items)
-        tail->items = items;
-    void *epochs = !items ? NULL
-                          : tic_grow(tail->epochs, &tail->epoch_capacity, tail->count + 1,
-                                     sizeof(*tail->epochs));
-    if (!epochs)
+    if (tic_reserve_bytes(&tail->items, &tail->item_capacity, tail->count + 1, tail->item) != 0 ||
+        tic_reserve(tail->epochs, tail->epoch_capacity, tail->count + 1) != 0)
         return -ENOMEM;
-    tail->epochs = epochs;
     tail->epochs[tail->count] = epoch;
     memcpy(at(tail, tail->count++), item, tail->item);
     return 0;

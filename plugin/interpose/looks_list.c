@@ -25,11 +25,9 @@ static struct {
 bool tic_looks_append_locked(struct tic_handle *handle)
 {
     unsigned long at = tic_looks_list.count;
-    void *grown = tic_grow(order.ids, &order.capacity, at + 1, sizeof(*order.ids));
 
-    if (!grown)
+    if (tic_reserve(order.ids, order.capacity, at + 1) != 0)
         return false;
-    order.ids = grown;
     order.ids[at] = handle->id;
     return tic_handle_append(&tic_looks_list, handle);
 }

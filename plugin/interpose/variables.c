@@ -53,13 +53,12 @@ int tic_variables_add(const char *name, void *memory, size_t bytes)
         return -EBUSY;
     if (!is_usable(memory, bytes))
         return -EACCES;
-    void *grown = tic_grow(variables.items, &variables.capacity, variables.count + 1,
-                           sizeof(*variables.items));
-    variables.items = grown ? grown : variables.items;
-    char *copy = grown ? strdup(name) : NULL;
-    if (!copy)
+    char *copy = strdup(name);
+    if (!copy || tic_append(variables.items, variables.count, variables.capacity,
+                            &(struct variable){copy, memory, bytes}) != 0) {
+        free(copy);
         return -ENOMEM;
-    variables.items[variables.count++] = (struct variable){copy, memory, bytes};
+    }
     variables.bytes += bytes;
     return 0;
 }

@@ -37,11 +37,9 @@ static int note_submitted(struct tic_extend *extend, const struct tic_log_record
 {
     struct tic_log_record copy = *record;
     struct tic_extend_submitted entry = {.words = malloc(record->count * 8)};
-    struct tic_extend_submitted *grown = tic_grow(extend->submitted, &extend->submitted_capacity,
-                                                  extend->submitted_count + 1, sizeof(*grown));
 
-    extend->submitted = grown ? grown : extend->submitted;
-    if (!entry.words || !grown) {
+    if (!entry.words || tic_reserve(extend->submitted, extend->submitted_capacity,
+                                    extend->submitted_count + 1) != 0) {
         free(entry.words);
         return -ENOMEM;
     }

@@ -55,11 +55,7 @@ void tic_touched_note_place(const struct tic_touched_place *place)
 
 bool tic_touched_reserve(uint64_t ids)
 {
-    struct datum *grown = tic_grow(data, &data_capacity, ids, sizeof(*data));
-
-    if (grown)
-        data = grown;
-    return grown || ids == 0;
+    return tic_reserve(data, data_capacity, ids) == 0;
 }
 
 void tic_touched_note_data(uint64_t id, uint64_t bytes, unsigned kinds)

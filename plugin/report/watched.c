@@ -19,13 +19,10 @@ static struct {
 
 bool tic_watched_begin(uint64_t ids)
 {
-    unsigned char *grown = tic_grow(watched.states, &watched.capacity, ids, sizeof(*grown));
-
-    if (!grown && ids > 0)
+    if (tic_reserve(watched.states, watched.capacity, ids) != 0)
         return false;
     if (ids > watched.ids)
-        memset(grown + watched.ids, 0, ids - watched.ids);
-    watched.states = grown;
+        memset(watched.states + watched.ids, 0, ids - watched.ids);
     watched.ids = ids;
     watched.calls++;
     return true;

@@ -2,7 +2,6 @@
 /* A worker's queue of ready tasks: by priority, first in first out within one. */
 #include "sched/queue.h"
 
-#include <errno.h>
 #include <starpu.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +16,7 @@ struct tic_level_list {
 int tic_queue_init(struct tic_queue *queue)
 {
     memset(queue, 0, sizeof(*queue));
-    queue->levels = tic_grow(NULL, &queue->level_capacity, 1, sizeof(*queue->levels));
-    return queue->levels ? 0 : -ENOMEM;
+    return tic_reserve(queue->levels, queue->level_capacity, 1);
 }
 
 void tic_queue_fini(struct tic_queue *queue)
@@ -48,14 +46,10 @@ static struct tic_level_list *level_of(struct tic_queue *queue, int priority)
 
     if (at < count && queue->levels[at].priority == priority)
         return &queue->levels[at];
-    void *grown =
-        tic_grow(queue->levels, &queue->level_capacity, count + 1, sizeof(*queue->levels));
-    if (!grown) /* then there are some: the first ones were allocated at the start */
+    if (tic_insert(queue->levels, queue->level_count, queue->level_capacity, at,
+                   &(struct tic_level_list){.priority = priority}) != 0)
+        /* then there are some: the first ones were allocated at the start */
         return &queue->levels[at < count ? at : count - 1];
-    queue->levels = grown;
-    memmove(&queue->levels[at + 1], &queue->levels[at], (count - at) * sizeof(*queue->levels));
-    queue->levels[at] = (struct tic_level_list){.priority = priority};
-    queue->level_count++;
     return &queue->levels[at];
 }
 

@@ -41,11 +41,8 @@ static void set_phase(struct tic_snapshot *snapshot, enum tic_phase phase)
 
 static int append_handles(struct tic_handle_list *list, struct tic_handle_list *more)
 {
-    void *grown =
-        tic_grow(list->items, &list->capacity, list->count + more->count, sizeof(*list->items));
-    if (!grown && list->count + more->count > 0)
+    if (tic_reserve(list->items, list->capacity, list->count + more->count) != 0)
         return -ENOMEM;
-    list->items = grown;
     if (more->count > 0)
         memcpy(list->items + list->count, more->items, more->count * sizeof(*list->items));
     list->count += more->count;

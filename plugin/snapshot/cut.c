@@ -60,20 +60,12 @@ void tic_cut_fini(struct tic_cut *cut)
     atomic_store(&cut->slot_count, 0);
 }
 
-static bool make_room(struct tic_cut *cut, unsigned slots)
-{
-    void *grown = tic_grow(cut->spare, &cut->spare_capacity, slots, sizeof(struct tic_slot *));
-
-    cut->spare = grown ? grown : cut->spare;
-    return grown != NULL;
-}
-
 /* The mutex is held. NULL: no memory. */
 static struct tic_slot *add_slot(struct tic_cut *cut)
 {
     unsigned number = atomic_load(&cut->slot_count), chunk = number / TIC_CUT_CHUNK;
 
-    if (chunk == TIC_CUT_CHUNKS || !make_room(cut, number + 1) ||
+    if (chunk == TIC_CUT_CHUNKS || tic_reserve(cut->spare, cut->spare_capacity, number + 1) != 0 ||
         (!cut->chunks[chunk] && add_chunk(cut, chunk) != 0))
         return NULL;
     atomic_store(&cut->slot_count, number + 1);
@@ -102,7 +94,7 @@ int tic_cut_start(struct tic_cut *cut, unsigned workers)
     for (unsigned i = 0; i < count; i++)
         if (atomic_load(&tic_cut_slot(cut, i)->state) != TIC_SLOT_IDLE)
             tic_cut_end(tic_cut_slot(cut, i));
-    if (!make_room(cut, count))
+    if (tic_reserve(cut->spare, cut->spare_capacity, count) != 0)
         return -ENOMEM;
     cut->spare_count = 0;
     for (unsigned i = count; i > workers; i--)

@@ -44,10 +44,9 @@ static int note_result(struct search *search, const struct tic_forced *forced, u
                                      .seen = forced->seen,
                                      .count = (uint32_t)forced->count,
                                      .first = (uint32_t)search->output_count};
-    void *outputs = tic_grow(search->outputs, &search->output_capacity,
-                             search->output_count + forced->count, sizeof(*search->outputs));
-    search->outputs = outputs ? outputs : search->outputs;
-    if (!outputs || search->output_count + forced->count > UINT32_MAX ||
+    if (search->output_count + forced->count > UINT32_MAX ||
+        tic_reserve(search->outputs, search->output_capacity,
+                    search->output_count + forced->count) != 0 ||
         tic_append(snapshot->recovery.results, snapshot->recovery.result_count,
                    snapshot->recovery.result_capacity, &found) != 0)
         return -ENOMEM;

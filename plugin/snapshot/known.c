@@ -20,12 +20,9 @@ static int note_task(struct tic_known *known, const struct tic_log_record *recor
     if (count > MOST_ACCESSES || count > record->count - 2 ||
         record->words[0] >= TIC_LOG_MOST_TASKS)
         return 0; /* it is one of those that nothing is known of */
-    void *accesses = tic_grow(known->accesses, &known->access_capacity, known->access_count + count,
-                              sizeof(*known->accesses));
-    known->accesses = accesses ? accesses : known->accesses;
     const struct tic_known_task task = {record->words[0], order, known->access_count,
                                         (uint32_t)count};
-    if ((!accesses && count > 0) ||
+    if (tic_reserve(known->accesses, known->access_capacity, known->access_count + count) != 0 ||
         tic_append(known->tasks, known->task_count, known->task_capacity, &task) != 0)
         return -ENOMEM;
     for (uint64_t i = 0; i < count; i++)

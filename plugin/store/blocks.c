@@ -56,12 +56,10 @@ struct entries {
 
 static char *more_room(struct entries *entries, size_t count)
 {
-    void *grown =
-        tic_grow(entries->items, &entries->capacity, entries->count + count, entries->table->item);
-    if (!grown)
-        return NULL;
-    entries->items = grown;
-    return entries->items + entries->count * entries->table->item;
+    int status = tic_reserve_bytes(&entries->items, &entries->capacity, entries->count + count,
+                                   entries->table->item);
+
+    return status ? NULL : entries->items + entries->count * entries->table->item;
 }
 
 /* Reads a block, whose row is known to be in the table of extents and to have its size. */

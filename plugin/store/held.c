@@ -56,13 +56,9 @@ static struct tic_held *take_number_locked(struct tic_rows *rows) TIC_REQUIRES(r
     while (rows->held_next < rows->held_count)
         if (rows->held[rows->held_next++].unused)
             return &rows->held[rows->held_next - 1];
-    void *grown =
-        rows->held_count >= UINT32_MAX
-            ? NULL
-            : tic_grow(rows->held, &rows->held_capacity, rows->held_count + 1, sizeof(*rows->held));
-    if (!grown)
+    if (rows->held_count >= UINT32_MAX ||
+        tic_reserve(rows->held, rows->held_capacity, rows->held_count + 1) != 0)
         return NULL;
-    rows->held = grown;
     rows->held_next = ++rows->held_count;
     return &rows->held[rows->held_count - 1];
 }

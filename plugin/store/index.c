@@ -55,12 +55,9 @@ static int reserve_blocks(struct tic_index *index, unsigned long count)
 {
     if (count <= index->count)
         return 0;
-    struct tic_index_block *grown =
-        tic_grow(index->blocks, &index->capacity, count, sizeof(*grown));
-    if (!grown)
+    if (tic_reserve(index->blocks, index->capacity, count) != 0)
         return -ENOMEM;
-    memset(grown + index->count, 0, (count - index->count) * sizeof(*grown));
-    index->blocks = grown;
+    memset(index->blocks + index->count, 0, (count - index->count) * sizeof(*index->blocks));
     index->count = count;
     return 0;
 }

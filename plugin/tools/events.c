@@ -20,21 +20,17 @@ static bool note(void *arg, const struct tic_log_record *record)
 {
     struct reading *reading = arg;
     struct tic_events *events = reading->events;
-    void *grown =
-        tic_grow(events->items, &events->capacity, events->count + 1, sizeof(*events->items));
+    struct tic_log_record copy = *record;
     uint64_t *words = malloc(record->count * 8 + 1);
 
-    if (grown)
-        events->items = grown;
-    if (!grown || !words) {
+    copy.words = words;
+    if (!words || tic_append(events->items, events->count, events->capacity, &copy) != 0) {
         free(words);
         reading->status = -ENOMEM;
         return false;
     }
     if (record->count > 0)
         memcpy(words, record->words, record->count * 8);
-    events->items[events->count] = *record;
-    events->items[events->count++].words = words;
     return true;
 }
 

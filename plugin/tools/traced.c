@@ -13,12 +13,9 @@
 
 void *tic_traced_append(void **items, unsigned long *count, unsigned long *capacity, size_t size)
 {
-    void *grown = tic_grow(*items, capacity, *count + 1, size);
-
-    if (!grown)
+    if (tic_reserve_bytes(items, capacity, *count + 1, size) != 0)
         return NULL;
-    *items = grown;
-    return memset((char *)grown + (*count)++ * size, 0, size);
+    return memset((char *)*items + (*count)++ * size, 0, size);
 }
 
 unsigned tic_traced_name(struct tic_traced *traced, const char *name)

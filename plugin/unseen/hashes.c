@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "unseen/hashes.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
@@ -63,13 +62,9 @@ static struct tic_others_page *mixed_page(uint32_t *belongs)
         *belongs = pages.unused;
         memcpy(&pages.unused, &pages.mixed[*belongs - 1], sizeof(pages.unused));
     } else {
-        void *grown = pages.mixed_count < MOST_MIXED
-                          ? tic_grow(pages.mixed, &pages.mixed_capacity, pages.mixed_count + 1,
-                                     sizeof(*pages.mixed))
-                          : NULL;
-        if (!grown)
+        if (pages.mixed_count >= MOST_MIXED ||
+            tic_reserve(pages.mixed, pages.mixed_capacity, pages.mixed_count + 1) != 0)
             return NULL;
-        pages.mixed = grown;
         *belongs = ++pages.mixed_count;
     }
     pages.mixed[*belongs - 1] = (struct tic_others_page){{0}};
@@ -203,16 +198,13 @@ static void hash_step(const struct area *area, size_t at, size_t step)
 static int make_room(unsigned long count)
 {
     unsigned long before = pages.place_capacity;
-    void *hashes = tic_grow(pages.hashes, &pages.hash_capacity, count, sizeof(*pages.hashes));
-    void *belongs = tic_grow(pages.belongs, &pages.belong_capacity, count, sizeof(*pages.belongs));
-    void *places = tic_grow(pages.places, &pages.place_capacity, count, sizeof(*pages.places));
+    int status = tic_reserve(pages.hashes, pages.hash_capacity, count);
 
-    pages.hashes = hashes ? hashes : pages.hashes;
-    pages.belongs = belongs ? belongs : pages.belongs;
-    pages.places = places ? places : pages.places;
+    status = status ? status : tic_reserve(pages.belongs, pages.belong_capacity, count);
+    status = status ? status : tic_reserve(pages.places, pages.place_capacity, count);
     if (pages.place_capacity > before)
         memset(pages.places + before, 0, (pages.place_capacity - before) * sizeof(*pages.places));
-    return hashes && belongs && places ? 0 : -ENOMEM;
+    return status;
 }
 
 long tic_hashes_take(const struct tic_span *span, const char *zeros, const struct tic_others *all,

@@ -36,17 +36,8 @@ bool tic_spans_has(const struct tic_spans *spans, const void *at)
 
 static int insert(struct tic_spans *spans, unsigned long at, struct tic_span span)
 {
-    void *grown = spans->count < MOST ? tic_grow(spans->items, &spans->capacity, spans->count + 1,
-                                                 sizeof(*spans->items))
-                                      : NULL;
-
-    if (!grown)
-        return spans->count < MOST ? -ENOMEM : -ENOSPC;
-    spans->items = grown;
-    memmove(&spans->items[at + 1], &spans->items[at], (spans->count - at) * sizeof(span));
-    spans->items[at] = span;
-    spans->count++;
-    return 0;
+    return spans->count < MOST ? tic_insert(spans->items, spans->count, spans->capacity, at, &span)
+                               : -ENOSPC;
 }
 
 int tic_spans_add(struct tic_spans *spans, const void *begin, size_t size)

@@ -45,12 +45,9 @@ static void take_line(const char *path, unsigned number, char *line)
                  "STARPU_TIC_SUPPRESSIONS: line %u of %s is none of symbol:PATTERN, "
                  "section:PATTERN, object:PATTERN and # COMMENT",
                  number, path);
-    char **grown = tic_grow(own.items, &own.capacity, own.count + 1, sizeof(*own.items));
-    char *copy = grown ? strdup(line) : NULL;
-    own.items = grown ? grown : own.items;
-    if (!copy)
+    char *copy = strdup(line);
+    if (!copy || tic_append(own.items, own.count, own.capacity, &copy) != 0)
         tic_stop(TIC_EXIT_REFUSED, "STARPU_TIC_SUPPRESSIONS: out of memory");
-    own.items[own.count++] = copy;
 }
 
 void tic_suppress_read(const char *path)
