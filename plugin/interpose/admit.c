@@ -8,7 +8,6 @@
 
 #include "session/accesses.h"
 #include "interpose/callback.h"
-#include "interpose/callback_redo.h"
 #include "session/context.h"
 #include "interpose/exclude.h"
 #include "interpose/extend.h"

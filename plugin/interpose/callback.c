@@ -15,7 +15,6 @@
 #include "interpose/prologue.h"
 #include "session/task.h"
 #include "real/real.h"
-#include "replay/replay.h"
 
 struct wrapped_callback {
     struct starpu_task *task;

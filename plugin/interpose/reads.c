@@ -16,8 +16,6 @@
 #include "session/uses.h"
 #include "real/real.h"
 #include "snapshot/suspend.h"
-#include "base/error.h"
-#include "base/names.h"
 #include "session/accesses.h"
 #include "interpose/inputs.h"
 #include "snapshot/extending.h"

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/content.h"
-#include "base/error.h"
 #include "base/thread.h"
 #include "snapshot/forced.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A report as a JSON object: the numbers behind the page. */
-#include <math.h>
 
 #include "base/names.h"
 #include "base/numbers.h"

@@ -16,7 +16,6 @@
 #include "unseen/objects.h"
 #include "unseen/suppress.h"
 #include "session/packed.h"
-#include "session/symbol.h"
 #include "session/task.h"
 
 enum {
