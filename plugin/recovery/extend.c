@@ -15,23 +15,6 @@ enum { PASSES = 64 };
 
 /* ---- what the log tells ---------------------------------------------------------------------- */
 
-static int note_ended(struct tic_extend *extend, const struct tic_ended *ended)
-{
-    return tic_append(extend->ended, extend->ended_count, extend->ended_capacity, ended);
-}
-
-static int note_begun(struct tic_extend *extend, const uint64_t *words)
-{
-    return tic_append(extend->begun, extend->begun_count, extend->begun_capacity,
-                      &(struct tic_extend_begin){words[2], words[3]});
-}
-
-static int note_run(struct tic_extend *extend, const uint64_t *words)
-{
-    return tic_append(extend->runs, extend->run_count, extend->run_capacity,
-                      &(struct tic_extend_run){words[2], words[0], words[5]});
-}
-
 /* The words of a record are there only now. */
 static int note_submitted(struct tic_extend *extend, const struct tic_log_record *record)
 {
@@ -54,15 +37,20 @@ static int note_submitted(struct tic_extend *extend, const struct tic_log_record
 
 int tic_extend_note(struct tic_extend *extend, const struct tic_log_record *record)
 {
+    const uint64_t *words = record->words;
     struct tic_ended ended;
 
     if (record->kind == TIC_LOGGED_STARTED && record->count == TIC_BEGUN_WORDS)
-        return note_begun(extend, record->words);
+        return tic_append(extend->begun, extend->begun_count, extend->begun_capacity,
+                          &(struct tic_extend_begin){words[2], words[3]});
     if (record->kind == TIC_LOGGED_RUN && record->count == 6)
-        return note_run(extend, record->words);
+        return tic_append(extend->runs, extend->run_count, extend->run_capacity,
+                          &(struct tic_extend_run){words[2], words[0], words[5]});
     if (record->kind == TIC_LOGGED_SUBMITTED)
         return note_submitted(extend, record);
-    return tic_ended_decode(record, &ended) ? note_ended(extend, &ended) : 0;
+    if (!tic_ended_decode(record, &ended))
+        return 0;
+    return tic_append(extend->ended, extend->ended_count, extend->ended_capacity, &ended);
 }
 
 void tic_extend_clear(struct tic_extend *extend)
@@ -199,11 +187,6 @@ bool tic_extend_has(const struct tic_extend *extend, uint64_t key)
     return false;
 }
 
-static bool line_keeps(const struct tic_extend *extend, uint64_t id)
-{
-    return tic_find(&id, extend->kept, extend->kept_count, tic_line_by_number);
-}
-
 /* Has a task that is chosen submitted it? */
 static bool was_submitted(const struct tic_extend *extend, uint64_t id)
 {
@@ -220,7 +203,8 @@ static bool is_known(const struct tic_extend *extend, const struct tic_line *lin
         return false; /* nothing ends twice */
     if (!(key & TIC_SPAWN_KEY))
         return key < line->tasks_submitted && !tic_line_is_done(line, key);
-    return was_submitted(extend, key) || line_keeps(extend, key);
+    return was_submitted(extend, key) ||
+           tic_find(&key, extend->kept, extend->kept_count, tic_line_by_number);
 }
 
 /* main() was where it was at the cut, inside of that call; or, in a later run, not so far. */

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include "base/thread.h"
 #include "session/context.h"
 #include "report/ranges.h"
 #include "report/touched.h"
@@ -65,14 +66,6 @@ static void leave(void)
     is_inside = false;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* ---- opening and closing -------------------------------------------------------------------- */
 
 /* Adjacent ranges get their protection by one call. Ranges that cannot be closed stay open. */
@@ -96,14 +89,14 @@ static void protect_locked(int protection)
 
 void tic_pages_open_all(void)
 {
-    uint64_t begin = now_ns();
+    uint64_t begin = tic_nanoseconds(CLOCK_MONOTONIC);
     int error = errno;
 
     enter();
     if (atomic_load(&tic_pages_are_closed)) {
         protect_locked(OPEN);
         atomic_store(&tic_pages_are_closed, false);
-        spent_ns += now_ns() - begin;
+        spent_ns += tic_nanoseconds(CLOCK_MONOTONIC) - begin;
     }
     leave();
     errno = error;
@@ -293,11 +286,11 @@ static void on_handed(const void *memory, size_t size, bool is_written, void *ca
     if (is_inside || !atomic_load(&tic_pages_are_closed) || end <= atomic_load(&lowest) ||
         begin >= atomic_load(&highest))
         return;
-    uint64_t start = now_ns();
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
     enter();
     if (atomic_load(&tic_pages_are_closed))
         open_all_of((const char *)begin, (const char *)end, is_written, caller);
-    spent_ns += now_ns() - start;
+    spent_ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
     leave();
     errno = error;
 }
@@ -335,10 +328,10 @@ static void on_fault(int number, siginfo_t *info, void *context)
     bool ours = false;
 
     if (info->si_code == SEGV_ACCERR && !is_inside) {
-        uint64_t begin = now_ns();
+        uint64_t begin = tic_nanoseconds(CLOCK_MONOTONIC);
         enter();
         ours = open_one(info->si_addr, context);
-        spent_ns += now_ns() - begin;
+        spent_ns += tic_nanoseconds(CLOCK_MONOTONIC) - begin;
         leave();
         ours = ours || may_try_again(info->si_addr);
     }
@@ -377,14 +370,14 @@ static bool may_spend_locked(uint64_t now)
 static bool is_quiet(bool waited)
 {
     const uint64_t patience = 2000000, bound = 1000000000;
-    uint64_t begin = now_ns(), now = begin;
+    uint64_t begin = tic_nanoseconds(CLOCK_MONOTONIC), now = begin;
 
     while (tic_real.starpu_task_nsubmitted() > 0) {
         if (!waited || now - begin > patience || waited_ns > bound)
             return false;
         sched_yield();
-        waited_ns += now_ns() - now;
-        now = now_ns();
+        waited_ns += tic_nanoseconds(CLOCK_MONOTONIC) - now;
+        now = tic_nanoseconds(CLOCK_MONOTONIC);
     }
     return true;
 }
@@ -403,7 +396,7 @@ void tic_pages_enable(bool report)
 
     if (!report || !tic_page_ranges_create(&ranges) || !tic_page_ranges_create(&spare))
         return;
-    started_ns = now_ns();
+    started_ns = tic_nanoseconds(CLOCK_MONOTONIC);
     backtrace(&frame, 1); /* loads what it needs */
     hear_of_syscalls();
     tic_pages_enabled = true;
@@ -447,7 +440,7 @@ void tic_pages_close_all(const char *call, bool waited)
     bool quiet = tic_session_is_watching() && is_quiet(waited);
     if ((!quiet && !waited) || atomic_load(&tic_pages_are_closed))
         return;
-    uint64_t begin = now_ns();
+    uint64_t begin = tic_nanoseconds(CLOCK_MONOTONIC);
     bool held = atomic_load(&tic_session->holds) > 0;
     enter();
     bool may = may_spend_locked(begin);
@@ -455,7 +448,7 @@ void tic_pages_close_all(const char *call, bool waited)
     if (!may || !quiet || !close_ranges(graph, held, call))
         miss(graph, held, may ? TIC_UNWATCHED_TASKS : TIC_UNWATCHED_TIME);
     enter();
-    spent_ns += now_ns() - begin;
+    spent_ns += tic_nanoseconds(CLOCK_MONOTONIC) - begin;
     leave();
 }
 

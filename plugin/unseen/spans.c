@@ -34,12 +34,6 @@ bool tic_spans_has(const struct tic_spans *spans, const void *at)
     return i < spans->count && tic_span_has(&spans->items[i], at);
 }
 
-static int insert(struct tic_spans *spans, unsigned long at, struct tic_span span)
-{
-    return spans->count < MOST ? tic_insert(spans->items, spans->count, spans->capacity, at, &span)
-                               : -ENOSPC;
-}
-
 int tic_spans_add(struct tic_spans *spans, const void *begin, size_t size)
 {
     struct tic_span span = {begin, (const char *)begin + size};
@@ -55,7 +49,9 @@ int tic_spans_add(struct tic_spans *spans, const void *begin, size_t size)
         span.end = item->end > span.end ? item->end : span.end;
     }
     if (after == first)
-        return insert(spans, first, span);
+        return spans->count < MOST
+                   ? tic_insert(spans->items, spans->count, spans->capacity, first, &span)
+                   : -ENOSPC;
     spans->items[first] = span;
     memmove(&spans->items[first + 1], &spans->items[after], (spans->count - after) * sizeof(span));
     spans->count -= after - first - 1;
