@@ -2,14 +2,12 @@
 #include "tools/jobs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/content.h"
 #include "base/thread.h"
@@ -31,21 +29,31 @@ static void add_part(struct tic_jobs_line *job, const struct tic_line *line)
         job->bytes += tic_saved_value_bytes(line, &line->values[i]);
 }
 
+/* The values lie in blocks of the segments, which a store knows. */
+static int read_part(const char *folder, const char *name, struct tic_jobs_line *job)
+{
+    struct tic_line line = {0};
+    struct tic_store store;
+    int status = tic_tool_open_store(&store, folder);
+
+    if (status)
+        return status;
+    status = tic_linefile_read(store.directory, name, store.h5, &line);
+    status = status ? status : tic_store_complete(&store, &line);
+    add_part(job, &line);
+    tic_line_clear(&line);
+    tic_store_close(&store);
+    return status;
+}
+
 static void read_parts(const char *directory, struct tic_jobs_line *job)
 {
+    char folder[PATH_MAX];
+
     for (unsigned i = 0; i < job->line.ranks && job->status == 0; i++) {
-        struct tic_line line = {0};
-        char path[PATH_MAX];
-        tic_job_folder(directory, job->line.generation, i, path);
-        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        job->status =
-            fd < 0 ? -errno
-                   : tic_linefile_read(fd, job->line.parts[i].name, tic_tool_load_store(), &line);
+        tic_job_folder(directory, job->line.generation, i, folder);
+        job->status = read_part(folder, job->line.parts[i].name, job);
         job->bad = job->status ? (int)i : -1;
-        add_part(job, &line);
-        tic_line_clear(&line);
-        if (fd >= 0)
-            close(fd);
     }
 }
 
