@@ -2,6 +2,7 @@
 /* What `starpu-tic check` asks of a run. docs: starpu-tic(1), tools/check.c reads it. */
 #include "report/report.h"
 
+#include <dlfcn.h>
 #include <jansson.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -252,6 +253,8 @@ static void add_notes(json_t *report, uint64_t callbacks)
 {
     uint64_t id;
 
+    if (dlsym(RTLD_DEFAULT, "starpu_mpi_world_size"))
+        json_object_set_new(report, "mpi", json_true());
     if (callbacks > 0)
         json_object_set_new(report, "callbacks", json_integer((json_int_t)callbacks));
     if (tic_looks_packed(&id))

@@ -55,6 +55,17 @@ static bool is_forked(void)
            (!directory || (loaded.directory && strcmp(directory, loaded.directory) == 0));
 }
 
+/* launched: the launcher tells of several ranks. */
+static const char *why_no_ranks(bool launched)
+{
+    const char *set = getenv(TIC_SETTING_PREFIX "RANKS");
+
+    if (!set || strcmp(set, "try") != 0)
+        return "several MPI ranks need STARPU_TIC_RANKS=try (starpu-tic explain mpi)";
+    return launched ? "STARPU_TIC_RANKS=try needs `starpu-tic run` after mpirun, or before it"
+                    : "the launcher of these MPI ranks is not known (starpu-tic explain mpi)";
+}
+
 /* Launchers need not tell; StarPU-MPI knows, once MPI runs. A program may start that after StarPU.
  */
 const char *tic_unprotected_by_ranks(void)
@@ -76,9 +87,7 @@ const char *tic_unprotected_by_ranks(void)
         return NULL;
     int ranks = count();
     count = NULL; /* once is enough */
-    return ranks > 1 ? "runs of several MPI processes are not protected yet "
-                       "(starpu_mpi_world_size() is more than 1)"
-                     : NULL;
+    return ranks > 1 ? why_no_ranks(false) : NULL;
 }
 
 /* The release of what becomes the next minor version, with other structures already. */
@@ -100,7 +109,7 @@ const char *tic_unprotected_why(void)
         (release == DEVELOPMENT) != (STARPU_RELEASE_VERSION == DEVELOPMENT))
         return "this starpu-tic was built for StarPU " PACKAGE_STARPU_VERSION;
     if (tic_ranks_launched() > 1 && !tic_ranks_library())
-        return "runs of several MPI processes are not protected yet";
+        return why_no_ranks(true);
     if (is_forked())
         return "it is a fork of the program that was started, and has no recovery lines of its "
                "own. Start it as a program (exec), or give it a STARPU_TIC_DIR of its own";

@@ -336,6 +336,9 @@ static bool tell_unregistered(const json_t *first)
     const char *addresses = json_string_value(json_object_get(first, "addresses"));
     const json_t *packed = json_object_get(first, "packed");
 
+    if (json_object_get(first, "mpi"))
+        puts("Note: it was run as one process. Several MPI ranks need STARPU_TIC_RANKS=try "
+             "(`starpu-tic explain mpi`).");
     if (json_object_get(first, "callbacks"))
         puts("Note: what callbacks read by pointers, of data that is not small (STARPU_TIC_LOOKS), "
              "is not looked for here: `starpu-tic rehearse` tells whether it matters.");

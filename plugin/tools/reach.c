@@ -87,18 +87,20 @@ bool tic_reach_is_parallel(const char *command, const char *subcommand)
 {
     static const char *const launchers[] = {"mpirun", "mpiexec", "orterun", "prterun", "srun"};
     static const char *const counts[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK"};
     const char *slash = strrchr(command, '/'), *name = slash ? slash + 1 : command;
-    bool is = false;
+    bool is = false, first = true;
 
     for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
         is |= strncmp(name, launchers[i], strlen(launchers[i])) == 0;
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
         is |= getenv(counts[i]) && atoi(getenv(counts[i])) > 1;
-    if (is)
-        fprintf(
-            stderr,
-            "starpu-tic: runs of several MPI processes are not protected yet, so %s says nothing "
-            "of them. Give it the program itself, as one process\n",
-            subcommand);
+    for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++)
+        first &= !getenv(ranks[i]) || atoi(getenv(ranks[i])) == 0;
+    if (is && first)
+        fprintf(stderr,
+                "starpu-tic: %s tells of one process: name the program itself, without mpirun "
+                "(starpu-tic explain mpi)\n",
+                subcommand);
     return is;
 }

@@ -140,7 +140,7 @@ END
     STARPU_TIC_PROTOCOL=off run "$commits" 100 13
     [[ $output == *'status -'*': 0 0 lines 0 bytes 0 age 0 period 0 "" "'*'STARPU_TIC_PROTOCOL=off"'* ]]
     OMPI_COMM_WORLD_SIZE=2 run "$commits" 100 13
-    [[ $output == *'status -'*'"runs of several MPI processes are not protected yet"'* ]]
+    [[ $output == *'status -'*'"several MPI ranks need STARPU_TIC_RANKS=try (starpu-tic explain mpi)"'* ]]
 }
 
 @test "commit points: lines do not grow with the iterations" {

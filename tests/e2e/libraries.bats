@@ -138,7 +138,7 @@ another_is_refused() {
     for from in 1 30; do # MPI starts before the first task, or later
         RANKS=2 RANKS_FROM=$from run_apart timeout "$hangs" "$tool" run -- "$libraries" opened ./libk.so
         [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] && [ "$(stat_of protected)" = false ] || complain ranks "protected"
-        [ "$(grep -c 'several MPI processes are not protected yet (starpu_mpi_world_size() is' err)" -eq 1 ] || complain ranks "says nothing"
+        [ "$(grep -c 'several MPI ranks need STARPU_TIC_RANKS=try (starpu-tic explain mpi)' err)" -eq 1 ] || complain ranks "says nothing"
     done
 }
 
@@ -169,9 +169,11 @@ another_is_refused() {
     local command
     for command in check rehearse; do
         run_apart timeout "$hangs" "$tool" $command -- mpirun -np 2 "$libraries" opened ./libk.so
-        [ "$status" -eq 3 ] && [ "$(cat out err | wc -l)" -eq 1 ] && grep -q "$command says nothing" err || complain $command "says more, or nothing"
-        PMI_SIZE=2 run_apart timeout "$hangs" "$tool" $command -- "$libraries" opened ./libk.so
+        [ "$status" -eq 3 ] && [ "$(cat out err | wc -l)" -eq 1 ] && grep -q "$command tells of one process" err || complain $command "says more, or nothing"
+        PMI_SIZE=2 PMI_RANK=0 run_apart timeout "$hangs" "$tool" $command -- "$libraries" opened ./libk.so
         [ "$status" -eq 3 ] && [ "$(cat out err | wc -l)" -eq 1 ] || complain $command "looks at one of several"
+        PMI_SIZE=2 PMI_RANK=1 run_apart timeout "$hangs" "$tool" $command -- "$libraries" opened ./libk.so
+        [ "$status" -eq 3 ] && [ "$(cat out err | wc -l)" -eq 0 ] || complain $command "says it on each rank"
     done
 }
 

@@ -344,3 +344,9 @@ restart() {
     grep -q '^Note: the program did something else in the run in which its data was closed' out
     ! grep -q '^Two runs differ' out
 }
+
+@test "check counts no data where main() was watched at no time" {
+    verdict=$in_part look crowded
+    grep -q '^Note: main() was not watched after 1 of [0-9]* calls of StarPU' out
+    ! grep '^Note: 0 of' out
+}

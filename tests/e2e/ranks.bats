@@ -40,8 +40,11 @@ is_fine() {
     need_mpi
     ranks 2 "$tool" run -- "${cholesky[@]}"
     [ "$(grep -c 'starpu-tic:' out)" -eq 2 ]
-    [ "$(grep -c 'runs of several MPI processes are not protected yet' out)" -eq 2 ]
+    [ "$(grep -c 'this run is not protected: several MPI ranks need STARPU_TIC_RANKS=try (starpu-tic explain mpi)' out)" -eq 2 ]
     [ ! -e "$STARPU_TIC_DIR" ]
+    "$tool" explain mpi | grep -q 'mpirun .*STARPU_TIC_RANKS=try'
+    run "$tool" check "${cholesky[@]}"
+    [[ $output == *"Several MPI ranks need STARPU_TIC_RANKS=try"*"It can be protected."* ]]
 }
 
 @test "one process is protected as without MPI, whatever STARPU_TIC_RANKS says" {
