@@ -138,6 +138,7 @@ struct tic_ranks_core {
      * none. NULL: it cannot be read. */
     void *(*open_part)(const char *folder, const char *name);
     void *(*part_value)(void *part, uint64_t id, size_t *size);
+    void (*note_hold)(double since); /* sends were held, from this second of CLOCK_MONOTONIC on */
     bool (*request)(void); /* a line is to be taken; false: none can be */
     void (*take)(void);    /* the same, and it is waited for */
     void (*wake)(void);    /* the step may be another one */

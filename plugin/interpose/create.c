@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +57,14 @@ static void check_stats(const char *path)
         fclose(stats);
 }
 
+/* Each rank has a file of its own, as runs follow each other in one. */
 static void open_trace(const char *path)
 {
+    char own[PATH_MAX];
+
+    if (path[0] && tic_ranks_library() &&
+        snprintf(own, sizeof(own), "%s.p%u", path, tic_ranks_rank()) < (int)sizeof(own))
+        path = own;
     int status = path[0] ? tic_trace_open(path) : 0;
 
     if (status)

@@ -7,6 +7,7 @@
 #include "base/content.h"
 #include "base/error.h"
 #include "base/thread.h"
+#include "base/trace.h"
 #include "base/words.h"
 #include "interpose/answers.h"
 #include "interpose/callback_redo.h"
@@ -475,6 +476,11 @@ static void note_received(void *data, void (*note)(void *arg), void *arg)
     tic_snapshot_touch_noting(&tic_session->snapshot, handle, note, arg);
 }
 
+static void note_hold(double since)
+{
+    tic_trace_put("hold", ", \"begin\": %.6f", tic_trace_time((uint64_t)(since * 1e9)));
+}
+
 WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ranks *library)
 {
     static struct tic_ranks_core core;
@@ -492,6 +498,7 @@ WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ra
         .keep = keep,
         .logs = logs,
         .hash = tic_content_hash,
+        .note_hold = note_hold,
         .request = request,
         .take = take,
         .wake = wake,

@@ -257,12 +257,16 @@ static struct tic_message *take_held(void)
     return send;
 }
 
-void tic_channels_open(void)
+double tic_channels_open(void)
 {
     struct tic_message *send;
 
+    pthread_mutex_lock(&all.mutex);
+    double since = all.held_since;
+    pthread_mutex_unlock(&all.mutex);
     while ((send = take_held()))
         begin_send(send);
+    return since;
 }
 
 bool tic_channels_expect(const struct tic_channel_count *incoming, unsigned long count)

@@ -61,8 +61,8 @@ struct tic_channel_count {
 struct tic_channel_count *tic_channels_hold(unsigned long *count, bool *disorder);
 /* Had its send begun, or the receive ended, by the last cut? */
 bool tic_channels_was_counted(bool sends, int peer, int64_t tag, uint64_t number);
-/* Sends begin again, the held ones first. */
-void tic_channels_open(void);
+/* Sends begin again, the held ones first. Since when they were held, by tic_mpi_seconds. */
+double tic_channels_open(void);
 /* What was sent to this rank before the cuts: what of it has not been received is late. */
 bool tic_channels_expect(const struct tic_channel_count *incoming, unsigned long count);
 /* Messages that are late and have not been received yet. */

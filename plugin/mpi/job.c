@@ -421,7 +421,7 @@ static void *run(void *arg)
         job.opens = false;
         pthread_mutex_unlock(&job.mutex);
         if (opens)
-            tic_channels_open();
+            tic_mpi_core->note_hold(tic_channels_open());
         sleep_until_called();
         pthread_mutex_lock(&job.mutex);
     }

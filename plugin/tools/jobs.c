@@ -153,30 +153,44 @@ static void print_line(const struct tic_jobs_line *job, const char *state)
            job->line.ranks, done, data, bytes, job->line.why[0] ? job->line.why : "yes");
 }
 
-int tic_jobs_tell(struct tic_jobs *jobs, const char *directory, bool as_json)
+json_t *tic_jobs_json(const struct tic_jobs *jobs)
 {
     json_t *lines = json_array();
-    int status = TIC_TOOL_OK;
     char state[128];
 
-    if (!as_json && jobs->count > 0)
-        printf("%8s  %12s  %5s  %14s  %10s  %10s  %s\n", "job line", "age", "ranks", "tasks done",
-               "data", "size", "any number of ranks");
     for (unsigned long i = 0; i < jobs->count; i++) {
-        const struct tic_jobs_line *job = &jobs->lines[i];
-        tic_jobs_describe(job, state, sizeof(state));
-        status = job->status ? TIC_TOOL_FAILED : status;
-        if (as_json)
-            json_array_append_new(lines, line_json(job, state));
-        else
-            print_line(job, state);
+        tic_jobs_describe(&jobs->lines[i], state, sizeof(state));
+        json_array_append_new(lines, line_json(&jobs->lines[i], state));
     }
+    return lines;
+}
+
+static void print_lines(const struct tic_jobs *jobs)
+{
+    char state[128];
+
+    printf("%8s  %12s  %5s  %14s  %10s  %10s  %s\n", "job line", "age", "ranks", "tasks done",
+           "data", "size", "any number of ranks");
+    for (unsigned long i = 0; i < jobs->count; i++) {
+        tic_jobs_describe(&jobs->lines[i], state, sizeof(state));
+        print_line(&jobs->lines[i], state);
+    }
+}
+
+int tic_jobs_tell(struct tic_jobs *jobs, const char *directory, bool as_json)
+{
+    int status = TIC_TOOL_OK;
+
+    for (unsigned long i = 0; i < jobs->count; i++)
+        status = jobs->lines[i].status ? TIC_TOOL_FAILED : status;
     if (as_json)
-        tic_json_print(
-            json_pack("{s:o, s:O}", "path", tic_json_text(directory), "job_lines", lines), 17);
+        tic_json_print(json_pack("{s:o, s:o}", "path", tic_json_text(directory), "job_lines",
+                                 tic_jobs_json(jobs)),
+                       17);
     else if (jobs->count == 0)
         printf("no line of all ranks in %s\n", directory);
-    json_decref(lines);
+    else
+        print_lines(jobs);
     tic_jobs_clear(jobs);
     return status;
 }

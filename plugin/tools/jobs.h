@@ -2,6 +2,8 @@
 /* The lines of all ranks in the directory of a job (doc/ranks.md), for subcommands. */
 #pragma once
 
+#include <jansson.h>
+
 #include "mpi/line.h"
 
 /* A job line, with what its parts say. */
@@ -25,5 +27,6 @@ void tic_jobs_clear(struct tic_jobs *jobs);
 const struct tic_jobs_line *tic_jobs_newest(const struct tic_jobs *jobs);
 /* "good", or what is wrong. */
 void tic_jobs_describe(const struct tic_jobs_line *job, char *text, size_t size);
+json_t *tic_jobs_json(const struct tic_jobs *jobs);
 /* All of them, a row each; frees them. An exit status: TIC_TOOL_FAILED where one is not good. */
 int tic_jobs_tell(struct tic_jobs *jobs, const char *directory, bool as_json);

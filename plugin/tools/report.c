@@ -3,6 +3,7 @@
  * statistics hold. What is not recorded is left out, with a word how to have it. */
 #include <errno.h>
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "tools/arguments.h"
 #include "tools/draw.h"
 #include "tools/events.h"
+#include "tools/jobs.h"
 #include "tools/json_text.h"
 #include "tools/report_parts.h"
 #include "tools/tool.h"
@@ -138,7 +140,8 @@ static const char help[] =
     "      --mtbf SECONDS  mean time between faults, for the models of the interval: as the\n"
     "                      run was told, or as its crashes tell\n\n"
     "Without a trace, tasks are shown as far as the event log holds them. PATH may be a\n"
-    "trace: a program that has ended leaves no directory.";
+    "trace: a program that has ended leaves no directory. The page of a job of several ranks\n"
+    "has a lane for each of them; their traces are FILE.p0, FILE.p1 and so on.";
 
 struct paths {
     const char *path, *output, *trace, *stats;
@@ -247,6 +250,34 @@ static void read_statistics(const struct paths *paths, struct tic_report *report
                         : NULL;
 }
 
+/* ---- the command ---------------------------------------------------------------------------- */
+
+/* An exit status. */
+static int read_all(const struct paths *paths, struct tic_report *report)
+{
+    *report = (struct tic_report){.mtbf = paths->mtbf};
+    int status = read_trace(paths, report);
+    status = status ? status : read_directory(paths, report);
+    if (status)
+        return status == -ENODATA ? TIC_TOOL_USAGE : TIC_TOOL_FAILED;
+    if (tic_traced_derive(&report->traced) != 0) {
+        fprintf(stderr, "starpu-tic: out of memory\n");
+        return TIC_TOOL_FAILED;
+    }
+    read_statistics(paths, report);
+    return TIC_TOOL_OK;
+}
+
+static void clear(struct tic_report *report)
+{
+    json_decref(report->stats);
+    json_decref(report->writers);
+    tic_saved_clear(&report->lines);
+    if (report->is_open)
+        tic_store_close(&report->store);
+    tic_traced_clear(&report->traced);
+}
+
 static void write_data(FILE *out, const void *report)
 {
     tic_report_print_json(out, report);
@@ -262,6 +293,97 @@ static int write_page(const char *path, const struct tic_report *report)
     return tic_draw_put(page, path);
 }
 
+/* ---- several ranks: the reports of all in one object ------------------------------------------
+ */
+
+static bool has_rank(const char *trace, unsigned rank, char *path)
+{
+    return trace && trace[0] && snprintf(path, PATH_MAX, "%s.p%u", trace, rank) < PATH_MAX &&
+           is_file(path);
+}
+
+static bool is_job(const char *path)
+{
+    char first[PATH_MAX];
+
+    return tic_arguments_is_job(path) || has_rank(path, 0, first);
+}
+
+/* False: there is no such rank. */
+static bool find_rank(const struct paths *job, unsigned rank, struct paths *paths, char *folder,
+                      char *trace)
+{
+    bool is_directory = tic_arguments_is_job(job->path);
+    bool has_trace = has_rank(is_directory ? job->trace : job->path, rank, trace);
+    struct stat info;
+
+    tic_job_folder(job->path, tic_job_newest_generation(job->path), rank, folder);
+    bool has_folder = is_directory && stat(folder, &info) == 0;
+    *paths = (struct paths){
+        .path = has_folder ? folder : trace, .trace = has_trace ? trace : NULL, .mtbf = job->mtbf};
+    return has_folder || (has_trace && !is_directory);
+}
+
+static int print_ranks(FILE *out, const struct paths *job)
+{
+    char folder[PATH_MAX], trace[PATH_MAX];
+    static struct tic_report report;
+    struct paths paths;
+    int status = TIC_TOOL_OK;
+
+    for (unsigned rank = 0; status == TIC_TOOL_OK && find_rank(job, rank, &paths, folder, trace);
+         rank++) {
+        status = read_all(&paths, &report);
+        if (status == TIC_TOOL_OK) {
+            fputs(rank > 0 ? ",\n" : "", out);
+            tic_report_print_json(out, &report);
+        }
+        clear(&report);
+    }
+    return status;
+}
+
+static int print_job(FILE *out, const struct paths *job)
+{
+    struct tic_jobs jobs;
+    json_t *lines = tic_jobs_read(job->path, &jobs) ? tic_jobs_json(&jobs) : json_array();
+    json_t *path = tic_json_text(job->path);
+
+    tic_jobs_clear(&jobs);
+    fputs("{\"path\": ", out);
+    json_dumpf(path, out, JSON_ENCODE_ANY);
+    fputs(", \"version\": \"" PACKAGE_VERSION "\", \"job_lines\": ", out);
+    json_dumpf(lines, out, JSON_PRESERVE_ORDER);
+    fputs(",\n\"ranks\": [", out);
+    int status = print_ranks(out, job);
+    fputs("]}\n", out);
+    json_decref(lines);
+    json_decref(path);
+    return status;
+}
+
+static void write_text(FILE *out, const void *text)
+{
+    fputs(text, out);
+}
+
+static int report_job(const struct paths *job)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    int status = out ? print_job(out, job) : TIC_TOOL_FAILED;
+
+    if (out && fclose(out) != 0)
+        status = TIC_TOOL_FAILED;
+    if (status == TIC_TOOL_OK && job->as_json)
+        fputs(text, stdout);
+    else if (status == TIC_TOOL_OK)
+        status = tic_draw_put(tic_draw("report", write_text, text), job->output);
+    free(text);
+    return status;
+}
+
 int tic_tool_report_page(int argc, char **argv)
 {
     struct paths paths = {.output = "report.html",
@@ -272,25 +394,13 @@ int tic_tool_report_page(int argc, char **argv)
 
     if (status >= 0)
         return status;
-    report.mtbf = paths.mtbf;
-    status = read_trace(&paths, &report);
-    status = status ? status : read_directory(&paths, &report);
-    status = status == -ENODATA ? TIC_TOOL_USAGE : status ? TIC_TOOL_FAILED : TIC_TOOL_OK;
-    if (status == TIC_TOOL_OK && tic_traced_derive(&report.traced) != 0) {
-        fprintf(stderr, "starpu-tic: out of memory\n");
-        status = TIC_TOOL_FAILED;
-    }
-    if (status == TIC_TOOL_OK)
-        read_statistics(&paths, &report);
+    if (is_job(paths.path))
+        return report_job(&paths);
+    status = read_all(&paths, &report);
     if (status == TIC_TOOL_OK && paths.as_json)
         tic_report_print_json(stdout, &report);
     else if (status == TIC_TOOL_OK)
         status = write_page(paths.output, &report);
-    json_decref(report.stats);
-    json_decref(report.writers);
-    tic_saved_clear(&report.lines);
-    if (report.is_open)
-        tic_store_close(&report.store);
-    tic_traced_clear(&report.traced);
+    clear(&report);
     return status;
 }

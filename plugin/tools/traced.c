@@ -267,6 +267,8 @@ static void take_event(struct reading *reading, const json_t *event)
         take_stall(reading, event, (int)count_of(event, "worker"), "end");
     else if (strcmp(kind, "held") == 0)
         take_stall(reading, event, -1, "at");
+    else if (strcmp(kind, "hold") == 0)
+        take_stall(reading, event, -2, "at");
     else if (strcmp(kind, "checkpoint") == 0)
         take_checkpoint(reading, event);
     else if (strcmp(kind, "message") == 0)

@@ -44,7 +44,7 @@ struct tic_traced_checkpoint {
 struct tic_traced_stall {
     double begin, end;
     unsigned run;
-    int worker; /* -1: main() */
+    int worker; /* -1: main(); -2: sends of this rank */
 };
 
 struct tic_traced_message {

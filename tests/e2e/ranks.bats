@@ -210,6 +210,28 @@ EOF
     ! grep -q 'restart 1' out
 }
 
+@test "a report of a job has a lane for each rank, and the lines of all across" {
+    build_ranks
+    need_jq
+    local trace=$PWD/trace D=$STARPU_TIC_DIR
+    STARPU_TIC_TRACE=$trace STARPU_TIC_FAIL=line-renamed:3@1 lines_of 2 ./mixed 2000 8 && return 1
+    [ -e "$trace.p0" ] && [ -e "$trace.p1" ] && [ ! -e "$trace" ]
+    unset LD_PRELOAD
+    "$tool" report --json "$D" --trace "$trace" >job.json
+    jq -e --arg D "$D" '[.ranks[].directory] == [$D + "/p0", $D + "/p1"] and (.job_lines | length) > 0' job.json
+    jq -e 'all(.ranks[]; (.executed | length) > 0 and (.checkpoints | length) > 0 and any(.stalls[]; .[2] == -2))' job.json
+    "$tool" report "$D" -o untraced.html
+    grep -q 'Recovery lines in the directory' untraced.html
+    STARPU_TIC_TRACE=$trace lines_of 2 ./mixed 2000 8
+    [ ! -e "$D" ]
+    "$tool" report "$trace" -o page.html # without a directory
+    grep -q '<h1>mixed on 2 ranks' page.html
+    grep -q '>rank 1</div>' page.html
+    [ "$(grep -c 'class="death"' page.html)" -eq 1 ]
+    grep -q 'class="across"' page.html
+    grep -q '"ok">finished<' page.html
+}
+
 # The signal comes to the supervisor, or to any rank.
 @test "a job that is stopped takes a last line of all ranks" {
     build_ranks

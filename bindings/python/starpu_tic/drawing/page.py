@@ -48,6 +48,7 @@ border:2px solid var(--card)}
 .grid{stroke:var(--line)}.edge{stroke:var(--soft)}.lane{fill:var(--lane)}.stall{fill:var(--bad)}
 .death{stroke:var(--bad);stroke-width:2}.down{fill:var(--bad);opacity:.13}.again{fill:url(#hatch)}
 .commit{fill:var(--mark)}.lost{opacity:.38}.theft{fill:var(--ink)}.seam{stroke:var(--card);stroke-width:.6}
+.hold{fill:var(--wait)}.across{stroke:var(--mark);opacity:.55}
 """
 
 _LISTS = """.key{display:flex;flex-wrap:wrap;gap:4px 18px;margin:12px 0 0;padding:0;list-style:none;font-size:13px}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The page of a report (`starpu-tic report --json`): its head, and its sections in their order."""
 from . import charts, waste
+from .job import JobTimeline, merge
 from .page import page, section, table, text, tile
 from .scale import count_of, duration, size_of
 from .story import day_of, state_of, story
@@ -50,6 +51,8 @@ def _tiles(data):
 def _head(data):
     style, state = state_of(data)
     title = text(data["program"] or "a run without a line yet")
+    if "lanes" in data:
+        title += f" on {count_of(data['lanes'][-1][0] + 1, 'rank')}"
     if data["arguments"]:
         title += f' <span class="soft">{text(data["arguments"])}</span>'
     state = f'<b class="{style}">{state}</b>' if style else f"<b>{state}</b>"
@@ -75,7 +78,7 @@ def _timeline(data):
             "see what it is."
             if data["traced"] else "From the event log, which holds the results of tasks since the last recovery "
             f"line only. {RECORD} records all tasks.")
-    body = Timeline(data).draw()
+    body = (JobTimeline if "lanes" in data else Timeline)(data).draw()
     if data["records_left_out"] or data["full"]:
         full = ", and the tasks after the trace had 64 MiB" if data["full"] else ""
         body += f'<p class="bad">Not all is here: {data["records_left_out"]} records were left out{full}.</p>\n'
@@ -133,5 +136,6 @@ def _sections(data):
 
 
 def draw(data):
+    data = merge(data) if "ranks" in data else data
     footer = (f"<footer>starpu-tic {data['version']}. The page needs no other file and no network.</footer>\n")
     return page("starpu-tic report", [_head(data), *_sections(data), footer])
