@@ -232,6 +232,18 @@ EOF
     grep -q '"ok">finished<' page.html
 }
 
+@test "quickstart demo mpi: a rank is killed, and the job goes on" {
+    need_mpi
+    need_jq
+    mkdir -p bin
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$tool" >bin/starpu-tic
+    chmod +x bin/starpu-tic
+    run timeout 300 bash -c '. "$1" && set_up() { :; } && prefix=$PWD && demo_ranks' - "$BATS_TEST_DIRNAME/../../quickstart"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *'Rank 1 killed'*'Second run: the same on '[23]' ranks'*'starpu-tic: continuing '*' from job line '*'Its own check passed'* ]]
+}
+
 # The signal comes to the supervisor, or to any rank.
 @test "a job that is stopped takes a last line of all ranks" {
     build_ranks
