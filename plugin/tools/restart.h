@@ -15,7 +15,9 @@ struct tic_restart_rules {
     double backoff;     /* seconds before the first restart */
     unsigned long idle; /* restarts in a row without progress; 0: TIC_RESTART_IDLE after SIGKILL,
                            which says nothing about the program, and one after other ends */
-    bool quiet;         /* nobody wants to read of the progress */
+    const char *ranks_from; /* a file or command that tells the ranks of each start, or NULL */
+    char *ranks;            /* words of the command: that number */
+    bool quiet;             /* nobody wants to read of the progress */
 };
 
 /* How a run ended. */

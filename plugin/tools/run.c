@@ -12,6 +12,7 @@
 #include "base/settings.h"
 #include "tools/arguments.h"
 #include "tools/child.h"
+#include "tools/rank_count.h"
 #include "tools/reach.h"
 #include "tools/supervise.h"
 #include "tools/tool.h"
@@ -36,6 +37,8 @@ static const char help[] =
     "      --restart-on-exit  also when it has ended with an exit status other than 0\n"
     "  -q, --quiet            no progress, and only warnings and errors "
     "(STARPU_TIC_VERBOSE=0)\n"
+    "      --ranks-from WHAT  a file, or a command: at each start its first line is put in\n"
+    "                         place of words {ranks}, as in mpirun -np {ranks} ./program\n"
     "      --no-progress N    give up after N restarts in a row without a new recovery line\n"
     "                         (3 when signal 9 has killed it, else 1)\n"
     "      --backoff SECONDS  before a restart; twice as long after each short run, or one\n"
@@ -80,6 +83,7 @@ static int parse_options(int argc, char **argv, struct tic_restart_rules *rules)
                                          {"max-restarts", 'r', take_restarts, &rules->most},
                                          {"no-progress", 0, take_idle, &rules->idle},
                                          {"backoff", 0, take_backoff, &rules->backoff},
+                                         {"ranks-from", 0, tic_option_text, &rules->ranks_from},
                                          {"quiet", 'q', NULL, &rules->quiet},
                                          {"restart-on-exit", 0, NULL, &rules->on_exit},
                                          {0}};
@@ -113,7 +117,8 @@ static bool place_paths(void)
 
 int tic_tool_run(int argc, char **argv)
 {
-    struct tic_restart_rules rules = {.backoff = BACKOFF};
+    char ranks[TIC_RANK_COUNT];
+    struct tic_restart_rules rules = {.backoff = BACKOFF, .ranks = ranks};
     struct tic_settings settings;
     char message[512];
     int status = parse_options(argc, argv, &rules);
@@ -128,6 +133,8 @@ int tic_tool_run(int argc, char **argv)
         fprintf(stderr, "starpu-tic: %s\n", message);
         return TIC_TOOL_USAGE;
     }
+    if (rules.ranks_from && !tic_rank_count_put(argv + optind, rules.ranks_from, ranks))
+        return TIC_TOOL_FAILED;
     if (tic_tool_preload(argv[optind]) != 0)
         return TIC_TOOL_FAILED;
     if (settings.protocol != TIC_PROTOCOL_OFF)

@@ -19,6 +19,7 @@
 #include "base/trace.h"
 #include "tools/child.h"
 #include "tools/culprit.h"
+#include "tools/rank_count.h"
 #include "tools/ticker.h"
 #include "tools/tool.h"
 
@@ -278,6 +279,8 @@ static bool pause_before_restart(const struct supervisor *supervisor)
             "asked to end by signal %d before restart %lu: no restart. The same command goes on "
             "from there",
             tic_child_asked(), supervisor->restart.restarts);
+    if (goes_on && supervisor->rules->ranks_from)
+        tic_rank_count_renew(supervisor->rules->ranks_from, supervisor->rules->ranks);
     return goes_on;
 }
 

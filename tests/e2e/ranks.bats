@@ -244,6 +244,34 @@ EOF
     [[ $output == *'Rank 1 killed'*'Second run: the same on '[23]' ranks'*'starpu-tic: continuing '*' from job line '*'Its own check passed'* ]]
 }
 
+@test "a supervised job goes on on as many ranks as a file or a command tells" {
+    build_ranks
+    local expected
+    export MIXED_SLOW=1
+    ranks 2 ./mixed 2000 8 plain
+    expected=$(results)
+    cat >once <<'EOF'
+#!/bin/sh
+[ -e killed ] || export STARPU_TIC_FAIL=job-line-renamed:3@0
+[ "$OMPI_COMM_WORLD_RANK" != 0 ] || echo 3 >count
+exec "$@"
+EOF
+    chmod +x once
+    echo 2 >count
+    export STARPU_TIC_RANKS=try STARPU_TIC_VERBOSE=1 STARPU_TIC_PERIOD=0.01
+    timeout 120 "$tool" run --max-restarts 1 --backoff 0 --ranks-from count -- mpirun --oversubscribe -np {ranks} ./once ./mixed 2000 8 plain >out 2>&1 && return 1
+    grep -q 'continuing on 3 ranks from job line [0-9]* of 2 ranks' out
+    touch killed
+    timeout 120 "$tool" run --ranks-from 'expr 1 + 1' -- mpirun --oversubscribe -np {ranks} ./once ./mixed 2000 8 plain >out 2>&1
+    grep -q 'continuing on 2 ranks from job line [0-9]* of 3 ranks' out
+    gives "$expected"
+    run "$tool" run --ranks-from count -- mpirun -np 2 true
+    [ "$status" -eq 1 ] && [[ $output == *'no word of the command is {ranks}'* ]]
+    echo many >count
+    run "$tool" run --ranks-from count -- echo {ranks}
+    [ "$status" -eq 1 ] && [[ $output == *'the first line is no number of ranks'* ]]
+}
+
 # The signal comes to the supervisor, or to any rank.
 @test "a job that is stopped takes a last line of all ranks" {
     build_ranks
