@@ -19,6 +19,7 @@
 #include "interpose/redux.h"
 #include "interpose/restore.h"
 #include "interpose/shape.h"
+#include "interpose/submit.h"
 #include "interpose/typed.h"
 #include "interpose/waits.h"
 #include "real/real.h"
@@ -242,12 +243,18 @@ static void note_asked(void *data, bool receives, bool done)
                                 : receives             ? handle_of(data)
                                                        : tic_handle_of(data);
 
+    const char *blind = NULL, *why = NULL;
+
     if (!handle || !tic_session_watches())
         return;
     tic_lock(&tic_session->submit);
-    if (receives)
+    if (receives) {
         tic_data_note_write(handle, !done);
+        why = tic_submit_refuse_message_locked(handle, &blind);
+    }
     tic_unlock(&tic_session->submit);
+    if (why)
+        tic_session_unprotect(blind, why);
     if (!done && is_main())
         tic_record_message(handle, receives);
     else if (!done)

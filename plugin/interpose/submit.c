@@ -3,6 +3,7 @@
 #include "interpose/submit.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -24,6 +25,7 @@
 #include "session/nodes.h"
 #include "interpose/reads.h"
 #include "session/packed.h"
+#include "session/ranks.h"
 #include "unseen/pointers.h"
 #include "interpose/prologue.h"
 #include "interpose/redo.h"
@@ -214,6 +216,34 @@ static bool declares_nothing(const struct tic_accesses *accesses)
     return i == accesses->count;
 }
 
+static const char why_blind[] =
+    "it declares no data, and messages come into memory of main(), which it could read: a restart "
+    "would execute it again before they are back. It must declare what it reads; starpu-tic "
+    "explain no-data";
+
+/* Of several ranks; guarded by the submission lock. */
+static struct {
+    bool fills;    /* messages come into memory of main() */
+    char task[64]; /* the first that declares no data, and that a restart executes again; or "" */
+} blind;
+
+static const char *refuse_blind(const struct starpu_task *task, const struct tic_accesses *accesses)
+{
+    if (!tic_ranks_library() || !declares_nothing(accesses) || !tic_marks_runs_again(task) ||
+        tic_session->settings.pointers == TIC_POINTERS_TRUST)
+        return NULL;
+    if (!blind.task[0])
+        snprintf(blind.task, sizeof(blind.task), "%s", tic_task_name(task));
+    return blind.fills ? why_blind : NULL;
+}
+
+const char *tic_submit_refuse_message_locked(const struct tic_handle *handle, const char **task)
+{
+    blind.fills |= handle->home_node >= 0;
+    *task = blind.task;
+    return blind.fills && blind.task[0] ? why_blind : NULL;
+}
+
 /* Where order is a race, another run need not come to the same values in between. */
 static void note_races(const struct starpu_task *task, const struct tic_accesses *accesses,
                        enum tic_context context)
@@ -352,7 +382,8 @@ static const char *refuse_task(struct starpu_task *task, const struct tic_access
     why = why ? why : why_not_effects(task, accesses);
     if (!why && context != TIC_CONTEXT_MAIN)
         why = tic_prologue_refuse(task, accesses);
-    return why ? why : tic_pointers_refuse(task, accesses, true);
+    why = why ? why : tic_pointers_refuse(task, accesses, true);
+    return why ? why : refuse_blind(task, accesses);
 }
 
 /* Under the submission lock. */

@@ -96,12 +96,25 @@ is_fine() {
     grep -q 'a communicator that is not made by MPI_Comm_dup, MPI_Comm_split or MPI_Comm_create' out
 }
 
-# What it reads by a pointer it may read in a restart before a message has come back.
 @test "each rank tells of tasks that declare no data" {
     build_ranks
-    MIXED_BLIND=1 lines_of 2 ./mixed 100 8
+    MIXED_BLIND=1 lines_of 2 ./mixed 8 7 # no message comes into memory of main()
     is_fine
     [ "$(grep -c 'task "blind" declares no data, and a restart executes it again' out)" -eq 2 ]
+}
+
+# A restart executes it again before messages are back, and it reads what main() has received into.
+@test "a task that declares no data ends protection where messages come into memory of main()" {
+    build_ranks
+    local expected
+    export MIXED_BLIND=1
+    ranks 2 ./mixed 1000 8
+    expected=$(results)
+    STARPU_TIC_FAIL=task-end:200@0 lines_of 2 ./mixed 1000 8 || lines_of 2 ./mixed 1000 8 # killed while protected
+    gives "$expected"
+    [ "$(grep -c 'protection ends here: blind: it declares no data, and messages come into memory of main()' out)" -eq 2 ]
+    STARPU_TIC_POINTERS=trust lines_of 2 ./mixed 1000 8
+    is_fine
 }
 
 @test "a job line names the part of each rank" {
