@@ -557,6 +557,16 @@ static void begin_relay(struct relay *relay)
     submit_add(relay->third, 2000 + relay->round);
 }
 
+/* MIXED_LATE=PATH: all ranks but the first, or all (MIXED_ALL_LATE), enter no insertion before this
+ * file is there. */
+static void await_line(void)
+{
+    const char *path = getenv("MIXED_LATE");
+
+    while (path && (rank > 0 || getenv("MIXED_ALL_LATE")) && access(path, F_OK) != 0)
+        starpu_sleep(0.001F);
+}
+
 /* StarPU-MPI 1.3 does not wait for messages that have come before their receives. */
 static void await_returns(int rounds)
 {
@@ -617,6 +627,7 @@ int main(int argc, char **argv)
                                 WORDS, sizeof(uint64_t));
     for (int i = 0; i < rounds; i++)
         register_relay(&relays[i], i);
+    await_line();
     received_into = got;
     if (getenv("MIXED_BLIND"))
         starpu_task_insert(&blind, 0);
