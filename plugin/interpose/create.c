@@ -141,6 +141,7 @@ struct tic_session *tic_session_create(const struct tic_settings *settings)
     session->snapshot.options.copy =
         settings->copy[0] && !settings->report[0] ? settings->copy : NULL;
     session->snapshot.options.any_program = settings->program == TIC_PROGRAM_ANY;
+    session->snapshot.options.rerun_off = !settings->rerun;
     if (!tic_type_rules_set(settings->types))
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
     session->process = getpid();

@@ -299,6 +299,16 @@ static _Noreturn void refuse_unregistered(const char *path)
              path, what[0] ? ": " : "", what);
 }
 
+/* The history names the tasks that are executed again, and what they read, or has none of them. */
+static _Noreturn void refuse_rerun(const char *path, const struct tic_line *line)
+{
+    tic_stop(
+        TIC_EXIT_REFUSED,
+        "the recovery lines in %s are of a run with STARPU_TIC_RERUN=%d: start with that, too; "
+        "or start over: name another STARPU_TIC_DIR, or remove it",
+        path, line->file.rerun_off == 0);
+}
+
 static void check_run(const struct tic_snapshot *snapshot, const char *path,
                       const struct tic_line *line, bool marked)
 {
@@ -306,6 +316,8 @@ static void check_run(const struct tic_snapshot *snapshot, const char *path,
 
     check_identity(path, line, &snapshot->about);
     tic_convert_check(path, line);
+    if ((line->file.rerun_off != 0) != snapshot->options.rerun_off)
+        refuse_rerun(path, line);
     if (written && !snapshot->unregistered.trusted)
         refuse_unregistered(path);
     if (snapshot->options.any_program)

@@ -70,6 +70,7 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
     line->log = snapshot->extension.cut;
     line->quiescent = atomic_load(&snapshot->verify.quiescent);
     line->unregistered_writes = atomic_load(&snapshot->unregistered.written);
+    line->file.rerun_off = snapshot->options.rerun_off;
     describe_account(snapshot, &line->account);
     line->version = strdup(about->version);
     line->starpu = strdup(about->starpu);

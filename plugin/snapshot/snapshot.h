@@ -75,6 +75,7 @@ struct tic_snapshot_options {
     unsigned long every; /* ended tasks between checkpoints; 0: any */
     bool dry;            /* nothing is saved */
     bool any_program;    /* another build, or input, may continue */
+    bool rerun_off;      /* done tasks are skipped, too, that write no data */
     const char *copy;    /* directory for copies of lines, or NULL */
     int copy_newest;     /* the copy with the newest line, or -1 */
     unsigned keep_lines;

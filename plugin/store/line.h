@@ -316,6 +316,7 @@ bool tic_machine_is_big_endian(void);
 struct tic_line_file {
     uint64_t bytes;           /* as far as this process knows */
     uint64_t without_history; /* 1: of a run that began in a version that had none */
+    uint64_t rerun_off;       /* 1: of a run with STARPU_TIC_RERUN=0 */
 };
 
 /* Of the tables of enum tic_table_number, a line in its file has those entries that lie in no block

@@ -3,7 +3,7 @@
 #pragma once
 
 #define TIC_FORMAT_MAJOR 7
-#define TIC_FORMAT_MINOR 4
+#define TIC_FORMAT_MINOR 5
 /* Lines without a history; and of those, the ones of commit points. */
 #define TIC_FORMAT_OLDEST_MAJOR 5
 #define TIC_FORMAT_SEGMENT_MAJOR 5
@@ -71,9 +71,10 @@
 
 /* LINE_NUMBER(member) from minor formats 2 and 5 on; 0 in lines of before. */
 #define TIC_LINE_LATER_NUMBERS(X) X(arguments_compared) X(unregistered_writes)
-/* NAMED_NUMBER(name, member): the same from minor formats 8 and 9, and 7.1, on. */
+/* NAMED_NUMBER(name, member): the same from minor formats 8 and 9, 7.1 and 7.5 on. */
 #define TIC_LINE_NAMED_NUMBERS(X)                                                                  \
     X(without_history, file.without_history)                                                       \
+    X(rerun_off, file.rerun_off)                                                                   \
     X(log_tick, log.tick)                                                                          \
     X(log_epoch, log.epoch)                                                                        \
     X(log_position, log.position)                                                                  \

@@ -161,6 +161,19 @@ wrote='tasks write memory that is not registered data'
     [ "$skipped" -gt 0 ]
 }
 
+# The history of the line has the tasks that are executed again, and what they read, or it has not.
+@test "a start with another STARPU_TIC_RERUN than that of the line is refused" {
+    export STARPU_TIC_EVERY=20 STARPU_TIC_POINTERS=trust # they count
+    for rerun in 1 0; do
+        STARPU_TIC_RERUN=$rerun crash line-renamed:2 "$declares" readers
+        STARPU_TIC_RERUN=$((1 - rerun)) run_apart timeout "$hangs" "$tool" run -- "$declares" readers
+        [ "$status" -eq 78 ] || complain readers "not refused"
+        grep -q "are of a run with STARPU_TIC_RERUN=$rerun: start with that" err || complain readers "not named"
+        STARPU_TIC_RERUN=$rerun run_apart "$tool" run -- "$declares" readers
+        [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ] || complain readers "not continued"
+    done
+}
+
 # The line has what came of it later.
 @test "a task with effects that writes data ends protection, and is named" {
     expected=$("$declares" effects-and-data)

@@ -327,7 +327,7 @@ static void test_formats(void **state)
                    {"format x.0", -EBADMSG}};
     (void)state;
     load_original(2);
-    char *at = strstr(image, "format 7.4");
+    char *at = strstr(image, "format 7.5");
     assert_non_null(at);
     for (size_t i = 0; i < TIC_COUNT(formats); i++) {
         struct tic_line again = {0};
