@@ -138,7 +138,7 @@ static bool look_for_progress(void *arg)
         tell_missed(session);
     bool sleeps = idle && (calls & 1) == 0 && tic_thread_sleeps(stuck.owner);
     if (sleeps && stuck.slept)
-        tell_waits(session->settings.verify > 0);
+        tell_waits(tic_session_compares(session));
     stuck.slept = sleeps;
     if (tic_position_is_ahead() && idle && (calls & 1) != 0)
         tic_stop(

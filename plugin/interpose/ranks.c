@@ -170,8 +170,7 @@ void tic_ranks_join(struct tic_session *session, bool continues)
         tic_log(TIC_LOG_INFO, "continuing on %u ranks from job line %" PRIu64 " of %u ranks in %s",
                 tic_ranks_count(), here.line.number, here.line.ranks, here.job);
     settle_results(&session->snapshot, continues);
-    session->settings.verify = 0; /* main() may wait for others before a cut */
-    session->snapshot.verify.percent = 0;
+    session->snapshot.verify.percent = 0; /* main() may wait for others before a cut */
     tic_snapshot_join_ranks(&session->snapshot, tic_ranks_library());
 }
 

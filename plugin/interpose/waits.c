@@ -58,7 +58,7 @@ void tic_wait_restore_all(void)
 {
     struct tic_session *session = tic_session;
 
-    if (session->settings.verify > 0 || !session->recovered || session->restored_all ||
+    if (tic_session_compares(session) || !session->recovered || session->restored_all ||
         !tic_session_is_replayed(session) || expects_results(session))
         return;
     session->restored_all = true;
@@ -77,7 +77,7 @@ void tic_wait_begin_at(bool operates, const void *frame)
         tic_replay_await_own();
     }
     if (tic_session_is_watching() && tic_session_is_owner()) {
-        if (tic_session->settings.verify > 0)
+        if (tic_session_compares(tic_session))
             tic_data_restore_adopted();
         tic_statics_enter(frame);
         tic_looks_enter();
@@ -93,7 +93,7 @@ void tic_looks_refuse_thread(const char *call)
         "pointers is not known again in a restart; STARPU_TIC_VERIFY=0 is the promise that nobody "
         "does so without an access";
 
-    if (!tic_session_is_watching() || tic_guard > 0 || tic_session->settings.verify == 0 ||
+    if (!tic_session_is_watching() || tic_guard > 0 || !tic_session_compares(tic_session) ||
         tic_session_context() != TIC_CONTEXT_THREAD || !atomic_load(&tic_looks_visible))
         return;
     if (tic_position_is_ahead())

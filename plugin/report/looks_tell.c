@@ -9,7 +9,6 @@
 #include "report/advice.h"
 #include "session/context.h"
 #include "session/lookup.h"
-#include "session/ranks.h"
 #include "session/task.h"
 
 /* Owner thread only. */
@@ -201,11 +200,10 @@ static void tell_exposed(void)
 static bool may_tell(_Atomic bool *told)
 {
     const struct tic_settings *settings = &tic_session->settings;
-    /* That main() looks at data by accesses only: several ranks have not been asked. */
-    const bool promised = settings->verify == 0 && !tic_ranks_library();
 
-    return !tic_session->recovered && !promised && settings->pointers != TIC_POINTERS_TRUST &&
-           !tic_session->report && atomic_load(&tic_looks_visible) && !atomic_exchange(told, true);
+    return !tic_session->recovered && settings->verify > 0 &&
+           settings->pointers != TIC_POINTERS_TRUST && !tic_session->report &&
+           atomic_load(&tic_looks_visible) && !atomic_exchange(told, true);
 }
 
 void tic_looks_note_blind(const struct starpu_task *task)

@@ -103,6 +103,14 @@ bool tic_hooks_has_contexts(void);
 /* One is. Under the submission lock. */
 void tic_contexts_note_other(void);
 
+/* Is memory compared with what StarPU knows of it? Not where the user promises that nothing touches
+ * data but as declared (STARPU_TIC_VERIFY=0). Nor on several ranks, whose main() may wait for
+ * others before a cut; they have promised nothing. */
+static inline bool tic_session_compares(const struct tic_session *session)
+{
+    return session->settings.verify > 0 && !session->snapshot.ranks;
+}
+
 /* In a restart, values of the recovered cut wait: main() has not come to it, or others have still
  * to do what they had done by it. */
 static inline bool tic_position_is_ahead(void)

@@ -164,6 +164,12 @@ static bool may_look(uint64_t now)
             statics.ns * 100 <= (now - session->snapshot.started_ns) * TIC_LOOKS_PERCENT);
 }
 
+/* Not on several ranks: a thread of MPI changes what variables lead to, communicators say. */
+static bool follows_pointers(void)
+{
+    return !tic_session->snapshot.ranks;
+}
+
 static void watch_locked(void)
 {
     const struct tic_beside *segments;
@@ -172,7 +178,7 @@ static void watch_locked(void)
     tic_beside_add_often();
     for (unsigned i = 0; i < count; i++)
         tic_beside_add(&segments[i]);
-    bool all = tic_blocks_watch(&statics.others);
+    bool all = !follows_pointers() || tic_blocks_watch(&statics.others);
     tic_beside_hash(&statics.others);
     if (!all || tic_beside_left_out() > 0)
         tell_left_out("there is more memory beside registered data than is looked at while main() "
@@ -213,6 +219,8 @@ bool tic_statics_enter_observation(const void *frame)
 {
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
 
+    if (!follows_pointers())
+        return false;
     tic_lock(&statics.lock);
     begin_locked(start, frame);
     bool inside = statics.inside;

@@ -117,6 +117,17 @@ is_fine() {
     is_fine
 }
 
+# Nothing is compared on several ranks, but the program has promised nothing (STARPU_TIC_VERIFY=0).
+@test "each rank tells of variables that tasks write and nobody has registered" {
+    build_ranks
+    export MIXED_COUNTS=1
+    lines_of 2 ./mixed 400 8 plain
+    is_fine
+    [ "$(grep -c 'tasks write memory that is not registered data: "mixed" of mixed' out)" -eq 2 ]
+    STARPU_TIC_VERIFY=0 lines_of 2 ./mixed 400 8 plain
+    ! grep 'not registered' out
+}
+
 @test "a job line names the part of each rank" {
     need_mpi
     local rank file size hash

@@ -51,7 +51,9 @@ static void open_executions(void)
     if (path && snprintf(name, sizeof(name), "%s-%d", path, rank) < (int)sizeof(name))
         executions = open(name, O_WRONLY | O_CREAT | O_APPEND, 0600);
 }
-static bool slow; /* tasks take a while: MIXED_SLOW */
+static bool slow;           /* tasks take a while: MIXED_SLOW */
+static bool counts;         /* MIXED_COUNTS */
+static unsigned long mixed; /* which nobody has registered */
 
 static void mix(void *buffers[], void *arg)
 {
@@ -63,6 +65,8 @@ static void mix(void *buffers[], void *arg)
         abort();
     if (slow)
         starpu_sleep(0.0005F);
+    if (counts)
+        mixed++;
     for (int turn = 0; turn < 8; turn++)
         for (int i = 0; i < WORDS; i++)
             to[i] =
@@ -602,6 +606,7 @@ int main(int argc, char **argv)
     starpu_data_handle_t arrived;
 
     slow = getenv("MIXED_SLOW") != NULL;
+    counts = getenv("MIXED_COUNTS") != NULL;
     steps = argc > 1 ? atoi(argv[1]) : 100;
     tiles = argc > 2 ? atoi(argv[2]) : 6;
     if (starpu_init(NULL) != 0 || starpu_mpi_init(&argc, &argv, 1) != 0)
