@@ -149,6 +149,11 @@ static int take_others(const char *directory, const struct tic_job_line *line,
             memcpy(choice->why, why, sizeof(why));
         return 0;
     }
+    /* What a newer line has would be lost for what is hardly more than a run from the beginning. */
+    if (choice->why[0] && !tic_tables_have_begun(tables, line->ranks)) {
+        tic_tables_clear(tables, line->ranks);
+        return 0;
+    }
     int status = tic_sources_open(directory, line, tables);
     restart.found.generation = line->generation + 1;
     return status ? status : 1;

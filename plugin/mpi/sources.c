@@ -182,9 +182,7 @@ int tic_sources_open(const char *directory, const struct tic_job_line *line,
         status = open_rank(directory, line, i, &tables[i]);
     qsort(from.places, from.place_count, sizeof(*from.places), by_content);
     qsort(from.inputs, from.input_count, sizeof(*from.inputs), by_source);
-    for (unsigned i = 0; i < line->ranks; i++)
-        tic_table_clear(&tables[i]);
-    free(tables);
+    tic_tables_clear(tables, line->ranks);
     return status;
 }
 

@@ -140,6 +140,22 @@ const char *tic_tables_compare(const struct tic_table *tables, unsigned ranks)
     return why;
 }
 
+bool tic_tables_have_begun(const struct tic_table *tables, unsigned ranks)
+{
+    unsigned rank = 0;
+
+    while (rank < ranks && tables[rank].insertion_count > 0)
+        rank++;
+    return rank == ranks;
+}
+
+void tic_tables_clear(struct tic_table *tables, unsigned ranks)
+{
+    for (unsigned i = 0; i < ranks && tables; i++)
+        tic_table_clear(&tables[i]);
+    free(tables);
+}
+
 bool tic_tables_read(const char *directory, const struct tic_job_line *line,
                      struct tic_table **found, char text[TIC_REASON])
 {
@@ -160,8 +176,6 @@ bool tic_tables_read(const char *directory, const struct tic_job_line *line,
         *found = tables;
         return true;
     }
-    for (unsigned i = 0; i < line->ranks && tables; i++)
-        tic_table_clear(&tables[i]);
-    free(tables);
+    tic_tables_clear(tables, line->ranks);
     return !why;
 }

@@ -65,6 +65,9 @@ void tic_table_clear(struct tic_table *table);
 /* Of all ranks: had they entered the same insertions, each of which one of them executes? Why not,
  * or NULL. */
 const char *tic_tables_compare(const struct tic_table *tables, unsigned ranks);
+/* Has each rank entered an insertion? */
+bool tic_tables_have_begun(const struct tic_table *tables, unsigned ranks);
+void tic_tables_clear(struct tic_table *tables, unsigned ranks);
 /* Of a job line: is it of any number of ranks? The tables are the caller's then, if found is not
  * NULL; else why it is not. */
 bool tic_tables_read(const char *directory, const struct tic_job_line *line,
