@@ -561,13 +561,12 @@ static void begin_relay(struct relay *relay)
     submit_add(relay->third, 2000 + relay->round);
 }
 
-/* MIXED_LATE=PATH: all ranks but the first, or all (MIXED_ALL_LATE), enter no insertion before this
- * file is there. */
+/* MIXED_LATE=PATH: no rank enters an insertion, or sends, before this file is there. */
 static void await_line(void)
 {
     const char *path = getenv("MIXED_LATE");
 
-    while (path && (rank > 0 || getenv("MIXED_ALL_LATE")) && access(path, F_OK) != 0)
+    while (path && access(path, F_OK) != 0)
         starpu_sleep(0.001F);
 }
 
