@@ -13,8 +13,7 @@
  * holds sends from its cut until ALL_CUT or DROP, and no longer than TIC_HOLD_MOST: then it drops
  * the line itself, and as it never sends PART, no line comes of it. After PART only the leader
  * decides. */
-#ifndef TIC_MPI_AGREE_H
-#define TIC_MPI_AGREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -141,5 +140,3 @@ void tic_member_part(struct tic_member *member, const void *part, size_t size);
 void tic_member_fail(struct tic_member *member, const char *why);
 /* This rank is done with the line, whatever came of it. */
 void tic_member_end(struct tic_member *member);
-
-#endif

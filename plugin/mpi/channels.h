@@ -4,8 +4,7 @@
  * what others receive before they have cut was sent before this rank has.
  *
  * Any thread; a mutex, a leaf: callbacks of StarPU-MPI are called without it. */
-#ifndef TIC_MPI_CHANNELS_H
-#define TIC_MPI_CHANNELS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,5 +106,3 @@ uint64_t tic_channels_in_transit(const struct tic_channel_counts *ranks, unsigne
 /* What was sent to this rank, malloc'ed, with the sender as peer; NULL: no memory. */
 struct tic_channel_count *tic_channels_incoming(const struct tic_channel_counts *ranks,
                                                 unsigned count, unsigned to, unsigned long *found);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the core gives this library. */
-#ifndef TIC_MPI_CORE_H
-#define TIC_MPI_CORE_H
+#pragma once
 
 #include <time.h>
 
@@ -26,5 +25,3 @@ static inline double tic_mpi_seconds(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
-
-#endif

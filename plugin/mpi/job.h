@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The job: this rank's share in the agreement, and the thread that carries it. */
-#ifndef TIC_MPI_JOB_H
-#define TIC_MPI_JOB_H
+#pragma once
 
 #include "base/ranks.h"
 
@@ -20,5 +19,3 @@ bool tic_job_has_late(void);
 void tic_job_part(const char *name, uint64_t size, uint64_t hash);
 void tic_job_end(const char *why);
 void tic_job_remove(void);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * main() calls, the checkpoint thread takes tables; a mutex, under which that of channels is taken.
  */
-#ifndef TIC_MPI_LABELS_H
-#define TIC_MPI_LABELS_H
+#pragma once
 
 #include "base/ranks.h"
 #include "mpi/table.h"
@@ -46,5 +45,3 @@ bool tic_labels_are_ahead(void);
 void tic_labels_cut(void);
 bool tic_labels_wait(void);
 int tic_labels_write(const char *path, char why[TIC_REASON]);
-
-#endif

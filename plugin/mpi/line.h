@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The file of a job line, job-line-N: a text with a part of each rank and the counts of all
  * channels at the cut. It is there, or not at all. And the late messages of a part. */
-#ifndef TIC_MPI_LINE_H
-#define TIC_MPI_LINE_H
+#pragma once
 
 #include "mpi/channels.h"
 
@@ -55,5 +54,3 @@ void tic_job_beside(const char *directory, unsigned generation, unsigned rank, c
 /* 0 or -errno. */
 int tic_late_write(const char *path, const struct tic_late *late, unsigned long count);
 int tic_late_read(const char *path, struct tic_late **late, unsigned long *count);
-
-#endif

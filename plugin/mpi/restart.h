@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The job line that a run begins from. Each rank looks at all files, which nobody changes before
  * all have: so all come to the same one. */
-#ifndef TIC_MPI_RESTART_H
-#define TIC_MPI_RESTART_H
+#pragma once
 
 #include "base/ranks.h"
 #include "mpi/channels.h"
@@ -21,5 +20,3 @@ int tic_restart_log(bool logs);
 bool tic_restart_all_log(void);
 /* A late message of that line; NULL: it has none such. */
 const struct tic_late *tic_restart_find_late(int peer, int64_t tag, uint64_t number);
-
-#endif

@@ -2,8 +2,7 @@
 /* A restart on another number of ranks, and the runs that go on from it: which insertions were done
  * when it began, and where their results are. Immutable once main() runs, but for what is counted.
  */
-#ifndef TIC_MPI_SOURCES_H
-#define TIC_MPI_SOURCES_H
+#pragma once
 
 #include "mpi/table.h"
 
@@ -27,5 +26,3 @@ bool tic_sources_bring(void *data, int64_t tag, uint64_t label);
 bool tic_sources_are_busy(void);
 /* For lines of this run. False: no memory. */
 bool tic_sources_describe(struct tic_table *table);
-
-#endif

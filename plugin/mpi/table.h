@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The file ranks-<part> beside a part: which insertions its rank had entered at the cut, and what
  * its values are results of. So a restart on another number of ranks can begin from all of them. */
-#ifndef TIC_MPI_TABLE_H
-#define TIC_MPI_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ void tic_tables_clear(struct tic_table *tables, unsigned ranks);
  * NULL; else why it is not. */
 bool tic_tables_read(const char *directory, const struct tic_job_line *line,
                      struct tic_table **found, char why[TIC_REASON]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Letters between ranks by TCP, a star around rank 0. One thread at a time. */
-#ifndef TIC_MPI_WIRE_H
-#define TIC_MPI_WIRE_H
+#pragma once
 
 #include "mpi/agree.h"
 
@@ -32,5 +31,3 @@ void tic_wire_write(struct tic_wire *wire);
 bool tic_wire_read(struct tic_wire *wire);
 /* The next letter that is complete: its bytes in the message until the next call. False: none. */
 bool tic_wire_take(struct tic_wire *wire, struct tic_agree_message *message);
-
-#endif

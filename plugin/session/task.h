@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a task is, whoever submits it: name, tag, key and callback; and which tasks are ours. */
-#ifndef TIC_SESSION_TASK_H
-#define TIC_SESSION_TASK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ static inline bool tic_callback_has_any(const struct starpu_task *task)
     return task->callback_func || (task->cl && task->cl->callback_func) ||
            tic_task_has_prologue(task);
 }
-
-#endif

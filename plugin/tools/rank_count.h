@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How many ranks the next start of a job is to have, as a file or a command tells. */
-#ifndef TIC_TOOLS_RANK_COUNT_H
-#define TIC_TOOLS_RANK_COUNT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ enum { TIC_RANK_COUNT = 16 };
 bool tic_rank_count_put(char **command, const char *from, char number[TIC_RANK_COUNT]);
 /* Asks again: the words change. A message tells why the number stays. */
 void tic_rank_count_renew(const char *from, char number[TIC_RANK_COUNT]);
-
-#endif
