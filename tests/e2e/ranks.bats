@@ -237,8 +237,8 @@ EOF
 @test "a report of a job has a lane for each rank, and the lines of all across" {
     build_ranks
     need_jq
-    local trace=$PWD/trace D=$STARPU_TIC_DIR
-    STARPU_TIC_TRACE=$trace STARPU_TIC_FAIL=line-renamed:3@1 lines_of 2 ./mixed 2000 8 && return 1
+    local trace=$PWD/trace D=$STARPU_TIC_DIR period=0.005
+    STARPU_TIC_TRACE=$trace STARPU_TIC_FAIL=job-line-renamed:3@0 lines_of 2 ./mixed 5000 8 && return 1
     [ -e "$trace.p0" ] && [ -e "$trace.p1" ] && [ ! -e "$trace" ]
     unset LD_PRELOAD
     "$tool" report --json "$D" --trace "$trace" >job.json
@@ -246,7 +246,7 @@ EOF
     jq -e 'all(.ranks[]; (.executed | length) > 0 and (.checkpoints | length) > 0 and any(.stalls[]; .[2] == -2))' job.json
     "$tool" report "$D" -o untraced.html
     grep -q 'Recovery lines in the directory' untraced.html
-    STARPU_TIC_TRACE=$trace lines_of 2 ./mixed 2000 8
+    STARPU_TIC_TRACE=$trace lines_of 2 ./mixed 5000 8
     [ ! -e "$D" ]
     "$tool" report "$trace" -o page.html # without a directory
     grep -q '<h1>mixed on 2 ranks' page.html

@@ -8,6 +8,7 @@ from .timeline import LANE, SPACE, Timeline
 GROUP, THICK = 8, 4  # between ranks; the stroke of a hold
 MOST_STROKES = 200
 HOLD = -2  # of stalls: sends of the rank
+NAME = "of all ranks"  # of a checkpoint: its parts have other numbers on other ranks
 
 
 class _Clock:
@@ -35,7 +36,7 @@ def _join(parts):
             "ended": died is not None or all(run["ended"] for run in parts),
             "status": died["status"] if died else last["status"], "signal": died["signal"] if died else 0,
             "workers": sum(run["workers"] for run in parts),
-            "line": max(run["line"] for run in parts), "tasks_done": sum(run["tasks_done"] for run in parts),
+            "line": NAME if any(run["line"] for run in parts) else 0, "tasks_done": sum(run["tasks_done"] for run in parts),
             "host": ", ".join(sorted({run["host"] for run in parts if run["host"]}))}
 
 
@@ -76,7 +77,7 @@ def _checkpoints(ranks, clocks, number_of):
     items = [{**checkpoint, "begin": clock(checkpoint["begin"]), "end": clock(checkpoint["end"]), "of": rank,
               "run": number_of[rank, checkpoint["run"] - 1]}
              for rank, (report, clock) in enumerate(zip(ranks, clocks)) for checkpoint in report["checkpoints"]]
-    return [{**group[0], "end": max(part["end"] for part in group),
+    return [{**group[0], "line": NAME, "end": max(part["end"] for part in group),
              "tasks_done": sum(part["tasks_done"] for part in group), "bytes": sum(part["bytes"] for part in group)}
             for group in _group(items, lambda item: item["of"])]
 

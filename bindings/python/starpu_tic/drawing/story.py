@@ -59,7 +59,7 @@ def _origin(data, run):
     if not run["line"]:
         return "from the start"
     cut = "" if run["from_cut"] is None else f" (of {clock_of(data, run['from_cut'])})"
-    return f"from checkpoint {run['line']}{cut}"
+    return f"from {'the ' if 'lanes' in data else ''}checkpoint {run['line']}{cut}"
 
 
 def _last(data):
