@@ -57,14 +57,18 @@ static void check_stats(const char *path)
         fclose(stats);
 }
 
-/* Each rank has a file of its own, as runs follow each other in one. */
+/* Each rank has a file of its own: runs follow each other in a trace, and statistics are of one. */
+static const char *name_of_rank(const char *path)
+{
+    char *own;
+
+    if (!path[0] || !tic_ranks_library())
+        return path;
+    return tic_or_stop(asprintf(&own, "%s.p%u", path, tic_ranks_rank()) > 0 ? own : NULL);
+}
+
 static void open_trace(const char *path)
 {
-    char own[PATH_MAX];
-
-    if (path[0] && tic_ranks_library() &&
-        snprintf(own, sizeof(own), "%s.p%u", path, tic_ranks_rank()) < (int)sizeof(own))
-        path = own;
     int status = path[0] ? tic_trace_open(path) : 0;
 
     if (status)
@@ -121,9 +125,11 @@ struct tic_session *tic_session_create(const struct tic_settings *settings)
             0)
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
     tic_lock_init(&session->submit, TIC_RANK_SUBMIT);
-    check_stats(settings->stats);
-    open_trace(settings->report[0] ? "" : settings->trace);
     session->settings = *settings;
+    session->settings.stats = name_of_rank(settings->stats);
+    session->settings.trace = name_of_rank(settings->report[0] ? "" : settings->trace);
+    check_stats(session->settings.stats);
+    open_trace(session->settings.trace);
     session->snapshot.period = tic_pace_init(&session->snapshot.pace, settings);
     session->snapshot.options.every = settings->every;
     if (settings->patience > 0)

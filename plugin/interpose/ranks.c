@@ -160,15 +160,17 @@ void tic_ranks_join(struct tic_session *session, bool continues)
                  tic_ranks_rank(), session->store.path, here.line.part, here.job);
     if (continues && tic_ranks_rank() == 0)
         tic_log(TIC_LOG_INFO,
-                "continuing %u ranks from job line %" PRIu64 " in %s: %" PRIu64
+                "continuing %u rank%s from job line %" PRIu64 " in %s: %" PRIu64
                 " tasks done on rank 0",
-                tic_ranks_count(), here.line.number, here.job, session->recovered_tasks);
+                tic_ranks_count(), tic_ranks_count() == 1 ? "" : "s", here.line.number, here.job,
+                session->recovered_tasks);
     if (session->opened_store && here.line.why[0] && tic_ranks_rank() == 0)
         tic_log(TIC_LOG_INFO, "newer job lines need as many ranks as they are of: %s",
                 here.line.why);
     if (session->opened_store && !continues && here.line.number > 0 && tic_ranks_rank() == 0)
-        tic_log(TIC_LOG_INFO, "continuing on %u ranks from job line %" PRIu64 " of %u ranks in %s",
-                tic_ranks_count(), here.line.number, here.line.ranks, here.job);
+        tic_log(TIC_LOG_INFO, "continuing on %u rank%s from job line %" PRIu64 " of %u ranks in %s",
+                tic_ranks_count(), tic_ranks_count() == 1 ? "" : "s", here.line.number,
+                here.line.ranks, here.job);
     settle_results(&session->snapshot, continues);
     session->snapshot.verify.percent = 0; /* main() may wait for others before a cut */
     tic_snapshot_join_ranks(&session->snapshot, tic_ranks_library());

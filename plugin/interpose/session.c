@@ -314,15 +314,17 @@ static void withdraw(struct tic_session *session)
 static void tell_protected(const struct tic_session *session)
 {
     const struct tic_snapshot *snapshot = &session->snapshot;
-    char how[64] = "the result of each task";
+    char how[96], ranks[32] = "";
 
     if (session->report || session->recovered)
         return;
     if (tic_ranks_job())
-        tic_numbers_print(how, sizeof(how), "a checkpoint of %u ranks every %g s",
-                          tic_ranks_count(), snapshot->period);
-    else if (snapshot->options.periodic)
-        tic_numbers_print(how, sizeof(how), "a checkpoint every %g s", snapshot->period);
+        snprintf(ranks, sizeof(ranks), " of %u rank%s", tic_ranks_count(),
+                 tic_ranks_count() == 1 ? "" : "s");
+    if (snapshot->options.periodic)
+        tic_numbers_print(how, sizeof(how), "a checkpoint%s every %g s", ranks, snapshot->period);
+    else
+        snprintf(how, sizeof(how), "the result of each task%s", ranks);
     tic_log(TIC_LOG_INFO, "protected: %s in %s (STARPU_TIC_VERBOSE=0 silences this)", how,
             tic_ranks_job() ? tic_ranks_job() : session->store.path);
 }

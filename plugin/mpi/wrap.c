@@ -530,6 +530,30 @@ WRAPPER int starpu_mpi_redux_data(void *comm, void *data)
 
 REFUSED(starpu_mpi_lb_init, (const char *policy, void *conf), (policy, conf))
 
+/* StarPU-MPI sends such data without pack_data, which may do anything then. */
+static bool has_datatypes;
+
+static void refuse_datatypes(void)
+{
+    if (tic_mpi_core && has_datatypes)
+        tic_mpi_core->unprotect("starpu_mpi_datatype_register",
+                                "data that has an MPI datatype of its own is not protected yet");
+}
+
+/* Also before the start. */
+#define DATATYPE(name, type)                                                                       \
+    int name(type of, void (*allocate)(void), void (*release)(void));                              \
+    WRAPPER int name(type of, void (*allocate)(void), void (*release)(void))                       \
+    {                                                                                              \
+        TIC_NEXT(name);                                                                            \
+        has_datatypes = true;                                                                      \
+        refuse_datatypes();                                                                        \
+        return real(of, allocate, release);                                                        \
+    }
+
+DATATYPE(starpu_mpi_datatype_register, void *)
+DATATYPE(starpu_mpi_interface_datatype_register, int)
+
 /* ---- the start ------------------------------------------------------------------------------- */
 
 static __thread bool starts LOCAL; /* this thread is inside of one of the calls below */
@@ -575,6 +599,7 @@ static void meet(void)
     if (fits && status && status != -ENOENT)
         tic_mpi_core->give_up(strerror(-status));
     begin_log();
+    refuse_datatypes();
 }
 
 #define START(name, parameters, arguments)                                                         \

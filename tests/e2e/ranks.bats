@@ -96,6 +96,16 @@ is_fine() {
     grep -q 'a communicator that is not made by MPI_Comm_dup, MPI_Comm_split or MPI_Comm_create' out
 }
 
+# StarPU-MPI sends such data without pack_data, which aborts in these programs.
+@test "data with an MPI datatype of its own ends protection" {
+    need_mpi
+    local program
+    for program in user_datatype user_datatype_early; do
+        lines_of 2 "$mpi/$program"
+        [ "$(grep -c 'protection ends here: starpu_mpi_datatype_register: data that has an MPI datatype' out)" -eq 2 ]
+    done
+}
+
 @test "each rank tells of tasks that declare no data" {
     build_ranks
     MIXED_BLIND=1 lines_of 2 ./mixed 8 7 # no message comes into memory of main()
