@@ -88,8 +88,8 @@ auto() { # settings, then a command
 }
 
 @test "nonsense is refused as in other settings" {
-    for bad in PERIOD=AUTO PERIOD=automatic "PERIOD=auto " PERIOD=0 MTBF=0 MTBF=auto MTBF=1d MTBF=-5 MTBF=1e9 \
-        MAX_RECOVERY=-1 MAX_RECOVERY=none MAX_RECOVERY=5s MAX_OVERHEAD=101 MAX_OVERHEAD=-1 MAX_OVERHEAD=5%; do
+    for bad in PERIOD=AUTO PERIOD=automatic "PERIOD=auto " PERIOD=0 MTBF=0 MTBF=auto MTBF=1day MTBF=-5 MTBF=1e9 \
+        MAX_RECOVERY=-1 MAX_RECOVERY=none MAX_RECOVERY=5m MAX_OVERHEAD=101 MAX_OVERHEAD=-1 MAX_OVERHEAD=5%; do
         run_apart env STARPU_TIC_PERIOD=auto "STARPU_TIC_$bad" "$program"
         [ "$status" -eq 78 ] || complain "$bad" "not refused"
         grep -qF "starpu-tic: STARPU_TIC_$bad is not valid: it takes " err || complain "$bad" "not named"
