@@ -471,7 +471,9 @@ sums_are_those_of_parts() {
         status=0
         lines_of 3 ./mixed 6000 8 $variant || status=$?
         [ "$status" -eq 78 ]
-        grep -q "of another number of ranks than 3: the lines are of 2 ranks, and a restart needs as many: $why" out
+        # An older line, in which both had entered the same, is refused when main() enters others.
+        grep -q "of another number of ranks than 3: the lines are of 2 ranks, and a restart needs as many: $why" out ||
+            grep -q 'main() enters other insertions than on another number of ranks' out
         unset MIXED_PRUNED
     done
     rm -rf "$STARPU_TIC_DIR"
