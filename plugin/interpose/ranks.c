@@ -101,7 +101,8 @@ static void choose(void)
     free(own);
 }
 
-/* Twice, where lines are looked for first, and created later. */
+/* Twice, where lines are looked for first, and created later. The directory is that of the first
+ * time: by default it is named after the program, whose name has the rank then. */
 char *tic_ranks_directory(const char *directory, struct tic_snapshot *snapshot)
 {
     char *own = NULL;
@@ -110,12 +111,12 @@ char *tic_ranks_directory(const char *directory, struct tic_snapshot *snapshot)
     here.job = first ? strdup(directory) : here.job;
     here.snapshot = snapshot;
     if (!here.job || (first && !name_rank(&snapshot->about)) ||
-        (mkdir(directory, 0700) != 0 && errno != EEXIST))
+        (mkdir(here.job, 0700) != 0 && errno != EEXIST))
         return NULL;
     if (first)
         choose();
     snapshot->options.ignore_results |= !here.line.results;
-    return asprintf(&own, "%s/%s", directory, here.line.folder) < 0 ? NULL : own;
+    return asprintf(&own, "%s/%s", here.job, here.line.folder) < 0 ? NULL : own;
 }
 
 static bool has_part(const struct tic_session *session)

@@ -193,6 +193,22 @@ gives() { # EXPECTED
 }
 
 # A line of all ranks counts, or not, wherever one of them dies.
+# It is named after the program and its arguments, as that of one process.
+@test "a job without STARPU_TIC_DIR has one directory, too" {
+    build_ranks
+    local expected
+    ranks 2 ./mixed 3000 8
+    expected=$(results)
+    unset STARPU_TIC_DIR
+    STARPU_TIC_FAIL=job-line-renamed:3@0 lines_of 2 ./mixed 3000 8 && return 1
+    [ "$(ls -d ./*.tic | wc -l)" -eq 1 ]
+    lines_of 2 ./mixed 3000 8
+    is_fine
+    grep -q 'continuing 2 ranks from job line' out
+    gives "$expected"
+    [ "$(ls -d ./*.tic | wc -l)" -eq 0 ]
+}
+
 @test "a job that is killed at each step of the agreement, on rank 0 and on another, goes on" {
     build_ranks
     local expected point period=0.005
