@@ -229,9 +229,9 @@ static int submit_unwatched(struct starpu_task *task)
  * long before. main() may submit it again by then. */
 static void await_end(struct starpu_task *task)
 {
-    if (task && task->status == STARPU_TASK_FINISHED && task->starpu_private &&
-        tic_session_is_watching() && atomic_load(&tic_session->rerun) > 0 &&
-        tic_session_is_owner() && tic_session_context() == TIC_CONTEXT_MAIN)
+    if (task->status == STARPU_TASK_FINISHED && task->starpu_private && tic_session_is_watching() &&
+        atomic_load(&tic_session->rerun) > 0 && tic_session_is_owner() &&
+        tic_session_context() == TIC_CONTEXT_MAIN)
         tic_task_await_end(task);
 }
 
