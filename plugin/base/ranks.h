@@ -73,6 +73,7 @@ struct tic_ranks {
 /* What it asks of data and tasks, which another number of ranks may take over; immutable. */
 struct tic_ranks_tasks {
     bool (*knows)(void *data); /* it is the program's, and protected */
+    bool (*is_main)(void);     /* does this thread do what main() does? */
     /* Of main(): tasks that it has submitted. Of the checkpoint thread, at a line: is one done? */
     uint64_t (*position)(void);
     bool (*is_done)(uint64_t task);
@@ -85,11 +86,12 @@ struct tic_ranks_tasks {
 
 /* What the library calls where the program communicates; immutable. */
 struct tic_ranks_messages {
-    bool (*is_main)(void);
-    /* Of main(). It begins an operation, of this data or NULL, which waits; and comes back from
-     * that. detached: callbacks may do so, too. */
-    void (*operate)(void *data, bool waits, bool detached);
-    void (*come_back)(void);
+    /* Of main(). It begins an operation of this data. detached: callbacks may do so, too. */
+    void (*operate)(void *data, bool detached);
+    /* It begins a call that waits, after which it may look at data, and comes back. frame: where
+     * its caller's begins. */
+    void (*begin_wait)(const void *frame);
+    void (*end_wait)(const char *call);
     bool (*answer)(bool ended); /* what main() is to hear, which asks whether a message has */
     /* Reductions, by main(): can they be protected? The share of another rank: data to be received
      * into, which is added and goes; where a share went, the value begins anew; all tasks end. */
@@ -139,9 +141,9 @@ struct tic_ranks_core {
     void *(*open_part)(const char *folder, const char *name);
     void *(*part_value)(void *part, uint64_t id, size_t *size);
     void (*note_hold)(double since); /* sends were held, from this second of CLOCK_MONOTONIC on */
-    bool (*request)(void); /* a line is to be taken; false: none can be */
-    void (*take)(void);    /* the same, and it is waited for */
-    void (*wake)(void);    /* the step may be another one */
+    bool (*request)(void);           /* a line is to be taken; false: none can be */
+    void (*take)(void);              /* the same, and it is waited for */
+    void (*wake)(void);              /* the step may be another one */
     void (*unprotect)(const char *call, const char *why); /* by a call of main() */
     void (*stop)(const char *why);                        /* a restart cannot go on */
     void (*start_again)(const char *why);                 /* the next start can */

@@ -114,8 +114,7 @@ static int describe_tails_locked(struct tic_graph *graph, uint64_t cut, struct t
 {
     int status = tic_tail_describe(&graph->reads, cut, line);
     status = status ? status : tic_tail_describe(&graph->looks, cut, line);
-    status =
-        status ? status : tic_history_describe(&graph->history, cut, tic_line_position(line), line);
+    status = status ? status : tic_history_describe(&graph->history, cut, line);
     status = status ? status : tic_tail_describe(&graph->inputs, cut, line);
     status = status ? status : tic_tail_describe(&graph->events, cut, line);
     return status ? status : tic_tail_describe(&graph->acquires, cut, line);

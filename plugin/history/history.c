@@ -131,14 +131,8 @@ int tic_history_append(struct tic_history *history, const struct tic_line_entry 
     return tic_tail_append(&history->tail, &begin, epoch);
 }
 
-int tic_history_describe(struct tic_history *history, uint64_t cut, uint64_t position,
-                         struct tic_line *line)
+int tic_history_describe(struct tic_history *history, uint64_t cut, struct tic_line *line)
 {
-    struct tic_line_entry *entries = (struct tic_line_entry *)(void *)history->tail.items;
-
-    for (unsigned long i = 0; i < history->tail.count; i++)
-        if (history->tail.epochs[i] <= cut && entries[i].position > position)
-            entries[i].position = position;
     line->file.without_history = history->absent;
     return tic_tail_describe(&history->tail, cut, line);
 }
@@ -241,12 +235,11 @@ enum tic_history_trouble tic_history_find_cycle(const struct tic_line *line,
     for (size_t i = line->history_count; i-- > 0;) {
         const struct tic_line_entry *entry = &line->history[i];
         wait->entry = i;
-        if (entry->position > cut)
-            return TIC_HISTORY_NO_MORE;
-        if (entry->position > reached)
+        const uint64_t position = entry->position < cut ? entry->position : cut; /* cursor.h */
+        if (position > reached)
             return TIC_HISTORY_CYCLE;
-        if (lets_main_go_on(entry) && entry->position < reached) {
-            reached = entry->position;
+        if (lets_main_go_on(entry) && position < reached) {
+            reached = position;
             wait->other = i;
         }
     }

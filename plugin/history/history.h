@@ -38,11 +38,9 @@ bool tic_history_has_begun(const struct tic_history *history, enum tic_history_r
 int tic_history_append(struct tic_history *history, const struct tic_line_entry *entry,
                        uint64_t epoch);
 
-/* Fills the table of a line with the entries that came up to a cut, as tic_tail_describe() does. An
- * actor that had begun then may have appended what it observed when main() was further on: it needs
- * main() where it was at the cut, `position`, at most. 0 or -ENOMEM. */
-int tic_history_describe(struct tic_history *history, uint64_t cut, uint64_t position,
-                         struct tic_line *line);
+/* Fills the table of a line with the entries that came up to a cut, as tic_tail_describe() does. 0
+ * or -ENOMEM. */
+int tic_history_describe(struct tic_history *history, uint64_t cut, struct tic_line *line);
 
 /* Compares the tables of a line with its history: whether each entry has its row, in the same
  * order, as far as the line has both; one that is complete has them all. The path of a table that
@@ -51,8 +49,7 @@ const char *tic_history_find_difference(const struct tic_line *line, bool comple
 
 enum tic_history_trouble {
     TIC_HISTORY_FINE,
-    TIC_HISTORY_CYCLE,   /* `entry` needs main() where it is only after `other`, which is behind */
-    TIC_HISTORY_NO_MORE, /* `entry` needs main() behind the cut */
+    TIC_HISTORY_CYCLE, /* `entry` needs main() where it is only after `other`, which is behind */
 };
 
 struct tic_history_wait {

@@ -116,7 +116,7 @@ static void go_live(struct starpu_task *task, const struct tic_submission *submi
 
     if (session->recovered) {
         tic_workers_require(task);
-        if (session->snapshot.verify.percent > 0) /* else it uses what it declares */
+        if (session->snapshot.verify.looks) /* else it uses what it declares */
             tic_data_restore_adopted_locked();
         restore_buffers(task, submission->accesses);
     }

@@ -138,6 +138,7 @@ struct tic_session *tic_session_create(const struct tic_settings *settings)
     tic_io_use_maps(session->snapshot.options.log_all &&
                     settings->patience == TIC_PATIENCE_DEFAULT);
     session->snapshot.verify.percent = settings->report[0] ? 0 : (unsigned)settings->verify;
+    session->snapshot.verify.looks = session->snapshot.verify.percent > 0;
     session->snapshot.options.log_bound = settings->log;
     session->snapshot.options.keep_lines = (unsigned)settings->keep_lines;
     session->snapshot.options.space = settings->space;

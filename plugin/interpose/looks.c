@@ -61,7 +61,7 @@ void tic_looks_add(struct tic_handle *handle)
         tic_looks_note_packed(handle);
         tic_looks_packed_add(handle);
     }
-    if (!handle->imaged)
+    if (!tic_session_sees(handle))
         return;
     if (!is_logged(handle)) {
         tic_looks_note_large(handle);
@@ -270,7 +270,7 @@ void tic_looks_enter(void)
 {
     if (tic_session->report && tic_session_context() == TIC_CONTEXT_MAIN)
         tic_looks_note_wait();
-    if (looks.inside || !tic_session->snapshot.verify.percent ||
+    if (looks.inside || !tic_session->snapshot.verify.looks ||
         tic_session_context() != TIC_CONTEXT_MAIN)
         return;
     looks.inside = true;

@@ -28,7 +28,7 @@ static bool exposed; /* main() has come back from a wait, and begun nothing sinc
 
 void tic_looks_packed_add(struct tic_handle *handle)
 {
-    if (count < MOST && tic_looks_is_packed(handle) && tic_session->snapshot.verify.percent > 0 &&
+    if (count < MOST && tic_looks_is_packed(handle) && tic_session->snapshot.verify.looks &&
         tic_pack_can_put(handle->data, tic_session->settings.looks))
         items[count++] =
             (struct item){.handle = handle, .version = atomic_load(&handle->saving.version)};

@@ -146,7 +146,7 @@ static void give_last_back(struct tic_handle *handle, struct known_page *known)
 
 void tic_looks_note_skipped_locked(struct tic_handle *handle)
 {
-    if (!handle || handle->use.look || !(handle->imaged || tic_looks_is_packed(handle)) ||
+    if (!handle || handle->use.look || !(tic_session_sees(handle) || tic_looks_is_packed(handle)) ||
         !handle->restart.pending || handle->restart.skips_listed)
         return;
     handle->restart.skips_listed = true;

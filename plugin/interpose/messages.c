@@ -13,6 +13,8 @@
 #include "interpose/callback_redo.h"
 #include "interpose/callback_run.h"
 #include "interpose/ending.h"
+#include "interpose/looks_list.h"
+#include "interpose/looks_replay.h"
 #include "interpose/ranks.h"
 #include "interpose/record.h"
 #include "interpose/redo.h"
@@ -170,22 +172,26 @@ static void fold(void *data)
                                      "receive is not protected yet");
 }
 
-static void operate(void *data, bool waits, bool detached)
+static void refuse_others(bool detached)
 {
-    if (data)
-        fold(data);
     if (tic_session_is_watching() && !tic_session_is_owner() && !(detached && is_callback()))
         tic_session_unprotect("a communication",
                               "those of others than main() are not protected yet, but detached ones"
                               " of callbacks");
     tic_callback_note_call(false);
-    tic_main_comes(waits);
 }
 
-static void come_back(void)
+static void operate(void *data, bool detached)
 {
-    if (is_main())
-        tic_main_returns();
+    fold(data);
+    refuse_others(detached);
+    tic_main_comes(false);
+}
+
+static void begin_wait(const void *frame)
+{
+    refuse_others(false);
+    tic_wait_begin_around(frame);
 }
 
 static bool answer(bool ended)
@@ -250,6 +256,8 @@ static void note_asked(void *data, bool receives, bool done)
     tic_lock(&tic_session->submit);
     if (receives) {
         tic_data_note_write(handle, !done);
+        if (done)
+            tic_looks_note_skipped_locked(handle);
         why = tic_submit_refuse_message_locked(handle, &blind);
     }
     tic_unlock(&tic_session->submit);
@@ -479,6 +487,7 @@ static void note_received(void *data, void (*note)(void *arg), void *arg)
         return;
     }
     note_use(handle);
+    tic_looks_note_write(handle);
     tic_handle_locate_homeless(handle);
     tic_snapshot_touch_noting(&tic_session->snapshot, handle, note, arg);
 }
@@ -516,14 +525,15 @@ WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ra
         .open_part = tic_ranks_open_part,
         .part_value = tic_ranks_part_value,
         .tasks.knows = knows,
-        .messages.is_main = is_main,
+        .tasks.is_main = is_main,
         .tasks.position = position,
         .tasks.is_done = is_done,
         .tasks.bound = bound,
         .tasks.describe = describe,
         .tasks.hash_input = hash_input,
         .messages.operate = operate,
-        .messages.come_back = come_back,
+        .messages.begin_wait = begin_wait,
+        .messages.end_wait = tic_wait_end_around,
         .messages.answer = answer,
         .messages.reduces = reduces,
         .messages.open_share = open_share,

@@ -138,7 +138,7 @@ static bool look_for_progress(void *arg)
         tell_missed(session);
     bool sleeps = idle && (calls & 1) == 0 && tic_thread_sleeps(stuck.owner);
     if (sleeps && stuck.slept)
-        tell_waits(tic_session_compares(session));
+        tell_waits(tic_session_may_look(session) && !session->snapshot.ranks);
     stuck.slept = sleeps;
     if (tic_position_is_ahead() && idle && (calls & 1) != 0)
         tic_stop(

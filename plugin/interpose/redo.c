@@ -409,7 +409,7 @@ static bool was_done(uint64_t key)
 static bool is_left_out(uint32_t role, uint64_t key, bool ended)
 {
     if (role == TIC_HISTORY_RESULT)
-        return !tic_session_compares(tic_session) || !was_done(key);
+        return !tic_session_may_look(tic_session) || !was_done(key);
     return !ended && role == TIC_HISTORY_CALLBACK && !(key & TIC_SPAWN_KEY) &&
            (key & (TIC_PROLOGUE_FIRST | TIC_PROLOGUE_POP)) != 0;
 }
@@ -421,7 +421,7 @@ void tic_redo_start(struct tic_session *session)
                                            arrive,
                                            play,
                                            tic_redo_catch_up,
-                                           !tic_session_compares(session) || history->absent,
+                                           !tic_session_may_look(session) || history->absent,
                                            history->absent};
 
     if (!tic_position_is_ahead())

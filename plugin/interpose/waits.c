@@ -58,15 +58,24 @@ void tic_wait_restore_all(void)
 {
     struct tic_session *session = tic_session;
 
-    if (tic_session_compares(session) || !session->recovered || session->restored_all ||
+    if (tic_session_may_look(session) || !session->recovered || session->restored_all ||
         !tic_session_is_replayed(session) || expects_results(session))
         return;
     session->restored_all = true;
     tic_data_restore_all();
 }
 
+/* StarPU-MPI waits for tasks in its own waits, as often as it takes. None of these is a step of
+ * main(). */
+static bool is_inside(void)
+{
+    return tic_session && tic_session->waits_by_ranks && tic_session_is_owner();
+}
+
 void tic_wait_begin_at(bool operates, const void *frame)
 {
+    if (is_inside())
+        return;
     tic_pages_open();
     if (operates) {
         tic_main_comes(true);
@@ -77,7 +86,7 @@ void tic_wait_begin_at(bool operates, const void *frame)
         tic_replay_await_own();
     }
     if (tic_session_is_watching() && tic_session_is_owner()) {
-        if (tic_session_compares(tic_session))
+        if (tic_session_may_look(tic_session))
             tic_data_restore_adopted();
         tic_statics_enter(frame);
         tic_looks_enter();
@@ -93,7 +102,7 @@ void tic_looks_refuse_thread(const char *call)
         "pointers is not known again in a restart; STARPU_TIC_VERIFY=0 is the promise that nobody "
         "does so without an access";
 
-    if (!tic_session_is_watching() || tic_guard > 0 || !tic_session_compares(tic_session) ||
+    if (!tic_session_is_watching() || tic_guard > 0 || !tic_session_may_look(tic_session) ||
         tic_session_context() != TIC_CONTEXT_THREAD || !atomic_load(&tic_looks_visible))
         return;
     if (tic_position_is_ahead())
@@ -102,8 +111,24 @@ void tic_looks_refuse_thread(const char *call)
     tic_session_unprotect(call, why);
 }
 
+void tic_wait_begin_around(const void *frame)
+{
+    tic_wait_begin_at(true, frame);
+    if (tic_session_is_watching() && tic_session_is_owner())
+        tic_session->waits_by_ranks = true;
+}
+
+void tic_wait_end_around(const char *call)
+{
+    if (is_inside())
+        tic_session->waits_by_ranks = false;
+    tic_wait_end(call);
+}
+
 void tic_wait_end(const char *call)
 {
+    if (is_inside())
+        return;
     if (tic_session && tic_guard == 0) {
         tic_statics_leave();
         if (tic_session_is_owner() && tic_session_context() == TIC_CONTEXT_MAIN) {

@@ -18,6 +18,9 @@ void tic_main_returns(void);
 void tic_wait_begin_at(bool operates, const void *frame);
 #define tic_wait_begin(operates) tic_wait_begin_at(operates, __builtin_dwarf_cfa())
 void tic_wait_end(const char *call);
+/* The same of a call of StarPU-MPI that waits. */
+void tic_wait_begin_around(const void *frame);
+void tic_wait_end_around(const char *call);
 /* A call that waits for tasks has returned, on any thread. Threads are not known again in a
  * restart: where one of the application waits, and there is memory that it may look at, protection
  * ends. */

@@ -334,7 +334,7 @@ bool tic_labels_enter(uint64_t what, const struct tic_label_access *accesses, un
                    position = tic_mpi_core->tasks.position();
     const bool done = number < end && tic_sources_is_done(number);
 
-    if (!tic_mpi_core->messages.is_main())
+    if (!tic_mpi_core->tasks.is_main())
         tic_labels_refuse("others than main() enter insertions");
     if (position != all.position)
         tic_labels_refuse("main() submits tasks outside of insertions");

@@ -291,7 +291,7 @@ static int perform(const char *name, struct call *call)
 
     if (!tic_mpi_core)
         return make(call);
-    tic_mpi_core->messages.operate(call->data, false, !call->request);
+    tic_mpi_core->messages.operate(call->data, !call->request);
     if (!ask(name, call, !receives))
         return make(call);
     wrap_callback(name, call, !receives);
@@ -369,14 +369,14 @@ WRAPPER int starpu_mpi_wait(void **request, void *status)
     TIC_NEXT(starpu_mpi_wait);
     if (!tic_mpi_core)
         return real(request, status);
-    tic_mpi_core->messages.operate(NULL, true, false);
+    tic_mpi_core->messages.begin_wait(__builtin_dwarf_cfa());
     struct stand_in *stand_in = stand_in_of(*request);
     int result = *request == ENDED ? 0
                  : stand_in        ? await_stand_in(stand_in, status)
                                    : real(request, status);
     *request = NULL;
     free(stand_in);
-    tic_mpi_core->messages.come_back();
+    tic_mpi_core->messages.end_wait("starpu_mpi_wait");
     return result;
 }
 
@@ -414,10 +414,10 @@ WRAPPER int starpu_mpi_barrier(void *comm)
 {
     TIC_NEXT(starpu_mpi_barrier);
     if (tic_mpi_core)
-        tic_mpi_core->messages.operate(NULL, true, false);
+        tic_mpi_core->messages.begin_wait(__builtin_dwarf_cfa());
     int result = real(comm);
     if (tic_mpi_core)
-        tic_mpi_core->messages.come_back();
+        tic_mpi_core->messages.end_wait("starpu_mpi_barrier");
     return result;
 }
 

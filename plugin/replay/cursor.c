@@ -6,16 +6,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-int tic_cursor_init(struct tic_cursor *cursor, const struct tic_line_entry *entries, size_t count)
+/* Where main() was: its entries tell of waits since the operation of the cut. */
+static uint64_t find_main(const struct tic_line_entry *entries, size_t count, uint64_t cut)
 {
+    uint64_t last = cut;
+
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].role == TIC_HISTORY_MAIN && entries[i].kind != TIC_HISTORY_INPUT &&
+            entries[i].position > last)
+            last = entries[i].position;
+    return last;
+}
+
+int tic_cursor_init(struct tic_cursor *cursor, const struct tic_line_entry *entries, size_t count,
+                    uint64_t cut)
+{
+    const uint64_t last = find_main(entries, count, cut);
     uint64_t reach = 0;
 
-    *cursor = (struct tic_cursor){.entries = entries, .count = count};
-    cursor->reach = calloc(count + 1, sizeof(*cursor->reach));
-    if (!cursor->reach)
+    *cursor = (struct tic_cursor){.entries = malloc((count + 1) * sizeof(*entries)),
+                                  .count = count,
+                                  .reach = calloc(count + 1, sizeof(*cursor->reach))};
+    if (!cursor->entries || !cursor->reach)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
-        reach = entries[i].position > reach ? entries[i].position : reach;
+        cursor->entries[i] = entries[i];
+        if (entries[i].position > last)
+            cursor->entries[i].position = last;
+        reach = cursor->entries[i].position > reach ? cursor->entries[i].position : reach;
         cursor->reach[i] = reach;
     }
     return 0;
@@ -23,6 +41,7 @@ int tic_cursor_init(struct tic_cursor *cursor, const struct tic_line_entry *entr
 
 void tic_cursor_fini(struct tic_cursor *cursor)
 {
+    free(cursor->entries);
     free(cursor->reach);
     memset(cursor, 0, sizeof(*cursor));
 }

@@ -11,14 +11,16 @@
 #include "store/line.h"
 
 struct tic_cursor {
-    const struct tic_line_entry *entries; /* in their order; the owner's */
+    struct tic_line_entry *entries; /* in their order */
     size_t count;
     size_t next;     /* entries before it have passed */
     uint64_t *reach; /* of each entry, the highest position of it and of those before it */
 };
 
-/* 0 or -ENOMEM. */
-int tic_cursor_init(struct tic_cursor *cursor, const struct tic_line_entry *entries, size_t count);
+/* Takes a copy. An actor that had begun by the cut may have appended what it observed when main()
+ * was further on: it needs main() where it was at the cut, at most. 0 or -ENOMEM. */
+int tic_cursor_init(struct tic_cursor *cursor, const struct tic_line_entry *entries, size_t count,
+                    uint64_t cut);
 void tic_cursor_fini(struct tic_cursor *cursor);
 
 /* Does main() come back from a call by this entry? */

@@ -825,7 +825,7 @@ int tic_replay_start(const struct tic_line_entry *entries, size_t count, uint64_
     pthread_mutex_lock(&replay.mutex);
     forget_locked();
     replay.steps = *steps;
-    int status = tic_cursor_init(&replay.cursor, entries, count);
+    int status = tic_cursor_init(&replay.cursor, entries, count, cut);
     status = status ? status : list_actors(entries, count);
     replay.cut = cut;
     pthread_mutex_unlock(&replay.mutex);
@@ -908,6 +908,13 @@ static bool await_return_locked(uint64_t position)
     return returns;
 }
 
+/* Waits since the operation of the cut that main() had come back from. */
+static void await_end_unless_returned_locked(uint64_t position, bool waits)
+{
+    if (!waits || !await_return_locked(position))
+        await_end_as_main_locked();
+}
+
 /* What main() does next may be what these entries wait for. */
 static void arrive_locked(uint64_t position, bool waits)
 {
@@ -959,7 +966,7 @@ void tic_replay_begin(uint64_t position, enum tic_replay_operation operation)
     if (!tic_replay_is_on())
         ;
     else if (replay.arrived)
-        await_end_as_main_locked();
+        await_end_unless_returned_locked(position, operation >= TIC_REPLAY_ENDS);
     else if (position >= replay.cut)
         arrive_locked(position, operation >= TIC_REPLAY_ENDS);
     else if (operation == TIC_REPLAY_WAITS && !replay.steps.waits_freely &&
@@ -982,8 +989,10 @@ void tic_replay_await(uint64_t position)
     replay.covers = position;
     if (replay.steps.made && !replay.arrived)
         ;
-    else if (tic_replay_is_on() && !await_return_locked(position) && replay.arrived)
-        await_end_as_main_locked();
+    else if (replay.arrived)
+        await_end_unless_returned_locked(position, true);
+    else if (tic_replay_is_on())
+        await_return_locked(position);
     pthread_mutex_unlock(&replay.mutex);
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "session/context.h"
 
 struct span {
     uint64_t first, last; /* ids */
@@ -151,6 +152,6 @@ bool tic_advice_logs(const struct tic_handle *handle)
 
 bool tic_advice_saw(const struct tic_handle *handle)
 {
-    return handle->imaged && tic_shape_bytes(&handle->layout.shape) > TIC_ADVICE_SMALL &&
+    return tic_session_sees(handle) && tic_shape_bytes(&handle->layout.shape) > TIC_ADVICE_SMALL &&
            holds(advice.seen, advice.seen_count, handle->id);
 }

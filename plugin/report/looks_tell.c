@@ -233,8 +233,8 @@ void tic_looks_note_left(const struct tic_handle *handle)
 {
     static _Atomic bool told;
 
-    if (handle && handle->imaged && !handle->use.look && atomic_load(&handle->saving.version) > 0 &&
-        may_tell(&told))
+    if (handle && tic_session_sees(handle) && !handle->use.look &&
+        atomic_load(&handle->saving.version) > 0 && may_tell(&told))
         tic_log(TIC_LOG_INFO,
                 "data %llu%s: main() may read it after starpu_data_unregister_no_coherency; "
                 "starpu-tic explain large",

@@ -32,6 +32,7 @@ struct tic_session {
     _Atomic bool paused;            /* StarPU is; relaxed */
     _Atomic unsigned holds;         /* accesses that the program has not released */
     bool restored_all;              /* owner thread only: no recovered value waits any more */
+    bool waits_by_ranks;            /* owner thread only: main() waits by StarPU-MPI */
     bool unforced;                  /* owner thread only: main() was told what only the log has */
     bool waits_by_callback;         /* owner thread only: main() has asked for such an access */
     uint64_t asking; /* owner thread only: it submits a task, or asks for an access, with a callback
@@ -103,12 +104,17 @@ bool tic_hooks_has_contexts(void);
 /* One is. Under the submission lock. */
 void tic_contexts_note_other(void);
 
-/* Is memory compared with what StarPU knows of it? Not where the user promises that nothing touches
- * data but as declared (STARPU_TIC_VERIFY=0). Nor on several ranks, whose main() may wait for
- * others before a cut; they have promised nothing. */
-static inline bool tic_session_compares(const struct tic_session *session)
+/* May main() look at data after it has waited for tasks? Not where the user promises that nothing
+ * touches data but as declared (STARPU_TIC_VERIFY=0). */
+static inline bool tic_session_may_look(const struct tic_session *session)
 {
-    return session->settings.verify > 0 && !session->snapshot.ranks;
+    return session->settings.verify > 0;
+}
+/* At this? */
+static inline bool tic_session_sees(const struct tic_handle *handle)
+{
+    return tic_session->snapshot.verify.looks && tic_handle_has_memory(handle) &&
+           handle->empty != TIC_EXCLUDED;
 }
 
 /* In a restart, values of the recovered cut wait: main() has not come to it, or others have still

@@ -70,7 +70,7 @@ static bool may_look(const struct tic_snapshot *snapshot)
     const struct tic_graph *graph = snapshot->graph;
     uint64_t position = atomic_load(&graph->position);
 
-    return snapshot->verify.percent > 0 && (position & ((1u << TIC_WAIT_BITS) - 1)) != 0 &&
+    return snapshot->verify.looks && (position & ((1u << TIC_WAIT_BITS) - 1)) != 0 &&
            atomic_load(&graph->threads) == position + 1 && (atomic_load(&graph->calls) & 1) == 0;
 }
 
@@ -87,7 +87,7 @@ static uint64_t where_main_is(const struct tic_snapshot *snapshot)
 {
     uint64_t position = atomic_load(&snapshot->graph->position);
 
-    return snapshot->verify.percent > 0 ? position : position >> TIC_WAIT_BITS << TIC_WAIT_BITS;
+    return snapshot->verify.looks ? position : position >> TIC_WAIT_BITS << TIC_WAIT_BITS;
 }
 
 /* Raises the epoch and gathers what became dirty up to it. A line has all that main() looked at

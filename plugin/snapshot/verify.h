@@ -46,6 +46,7 @@ struct tic_running_callback {
 };
 
 struct tic_verify {
+    bool looks;       /* main() may look at data after it has waited; immutable after start */
     unsigned percent; /* of the processors' time; 0: nothing is compared; immutable after start */
     _Atomic bool settling;       /* tasks that end hash what they wrote; seq_cst */
     _Atomic uint64_t suspect;    /* where main() was when a value was saved that it may have been

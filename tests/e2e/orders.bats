@@ -462,6 +462,11 @@ resume_with_input() {
     resume_order let-go-inside-others 2 task-begin:{6,11,19,33} line-renamed:{5,7,12}
 }
 
+@test "lines are taken inside of calls of main(), which has waited since its last operation" {
+    export STARPU_TIC_EVERY=0 STARPU_TIC_PERIOD=1000 STARPU_TIC_VERIFY=0
+    resume_order line-inside 2 line-renamed:{1,2} task-begin:{8,14}
+}
+
 @test "tasks read data that others write, and that leaves then (starpu_data_unregister_submit)" {
     resume_order read-leaving 2 task-begin:{8,15,27} line-renamed:{4,9,14}
 }

@@ -127,6 +127,24 @@ is_fine() {
     is_fine
 }
 
+# As on one process: main() had waited for the message, and could look, too.
+@test "a restart has what messages had brought by a wait for tasks that read it undeclared" {
+    build_ranks
+    local expected
+    export MIXED_BLIND=scratch
+    ranks 2 ./mixed 1000 8
+    expected=$(results)
+    export STARPU_TIC_LOOKS=64k
+    STARPU_TIC_FAIL=task-end:300@0 lines_of 2 ./mixed 1000 8 && return 1
+    lines_of 2 ./mixed 1000 8
+    grep 'continuing 2 ranks from job line' out
+    is_fine
+    gives "$expected"
+    unset STARPU_TIC_LOOKS
+    lines_of 2 ./mixed 1000 8 # larger data: a message
+    grep 'main() goes on after it has waited for tasks, and may read large data' out
+}
+
 # Nothing is compared on several ranks, but the program has promised nothing (STARPU_TIC_VERIFY=0).
 @test "each rank tells of variables that tasks write and nobody has registered" {
     build_ranks

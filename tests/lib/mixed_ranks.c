@@ -220,9 +220,11 @@ static void insert_by_chance(int step, unsigned *seed)
         starpu_task_wait_for_all();
 }
 
-/* Tasks that declare no data: MIXED_BLIND. They read what main() receives into. */
+/* Tasks that read what main() receives into, and declare no data: MIXED_BLIND; or scratch only:
+ * MIXED_BLIND=scratch. */
 static const uint64_t *received_into;
 static _Atomic uint64_t peeked;
+static starpu_data_handle_t room;
 
 static void peek(void *buffers[], void *arg)
 {
@@ -232,6 +234,18 @@ static void peek(void *buffers[], void *arg)
 }
 
 static struct starpu_codelet blind = {.cpu_funcs = {peek}, .nbuffers = 0, .name = "blind"};
+static struct starpu_codelet blinking = {
+    .cpu_funcs = {peek}, .nbuffers = 1, .modes = {STARPU_SCRATCH}, .name = "blinking"};
+
+static void insert_blind(void)
+{
+    const char *how = getenv("MIXED_BLIND");
+
+    if (how && strcmp(how, "scratch") == 0)
+        starpu_task_insert(&blinking, STARPU_SCRATCH, room, 0);
+    else if (how)
+        starpu_task_insert(&blind, 0);
+}
 
 /* What another number of ranks cannot do again: MIXED_TALK. */
 static void talk(starpu_data_handle_t own, starpu_data_handle_t got)
@@ -633,8 +647,8 @@ int main(int argc, char **argv)
         register_relay(&relays[i], i);
     await_line();
     received_into = got;
-    if (getenv("MIXED_BLIND"))
-        starpu_task_insert(&blind, 0);
+    starpu_vector_data_register(&room, -1, 0, 1, sizeof(*got));
+    insert_blind();
     for (int step = 0; step < steps && plain; step++)
         if (argc > 4)
             insert_by_chance(step, &seed);
@@ -648,7 +662,7 @@ int main(int argc, char **argv)
             seen = seen * 31 + pass_on(handles[rank], arrived);
         if (step % (ROUND * tiles) == ROUND && getenv("MIXED_BLIND")) {
             talk(handles[rank], arrived);
-            starpu_task_insert(&blind, 0);
+            insert_blind();
             starpu_task_wait_for_all();
         }
         if (groups && step % (ROUND * tiles) == ROUND * tiles / 2)
@@ -697,6 +711,7 @@ int main(int argc, char **argv)
         starpu_data_unregister(own_sum);
     }
     starpu_data_unregister(arrived);
+    starpu_data_unregister(room);
     seen += peeked;
     if (!plain)
         printf("rank %d: %016llx %016llx %d %d %d %d\n", rank, (unsigned long long)all,

@@ -4,7 +4,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <unistd.h>
+
 #include "lib/orders.h"
+#include "starpu_tic.h"
 
 static uint64_t ran_inside;
 
@@ -114,6 +117,50 @@ static void run_let_go_others(void)
     }
 }
 
+#pragma weak starpu_tic_get_status /* where it is protected */
+#pragma weak starpu_tic_get_progress
+#pragma weak starpu_tic_checkpoint_request
+
+static void await_line(void)
+{
+    struct starpu_tic_progress progress;
+    struct starpu_tic_status status;
+
+    if (!starpu_tic_get_status || starpu_tic_get_progress(&progress) != 0 || progress.recovered ||
+        starpu_tic_get_status(&status, sizeof(status)) != 0)
+        return;
+    const uint64_t lines = status.lines;
+    starpu_tic_checkpoint_request();
+    while (status.is_protected && status.lines == lines) {
+        usleep(100);
+        starpu_tic_get_status(&status, sizeof(status));
+    }
+}
+
+static void take_line_inside(void *arg)
+{
+    ran_inside++;
+    if (arg)
+        await_line();
+    starpu_data_release(handles[1]);
+}
+
+/* main() has waited since its last operation, and lines are taken inside of its calls: the second
+ * has what the first has. */
+static void run_line_inside(void)
+{
+    for (int i = 0; i < LENGTH; i++) {
+        submit(&step_codelet, handles[0], i);
+        starpu_task_wait_for_all();
+        must(starpu_data_acquire_cb(handles[1], STARPU_R, take_line_inside,
+                                    i % 4 == 1 ? handles[1] : NULL));
+        note(ran_inside);
+        submit(&step_codelet, handles[2], i);
+        starpu_task_wait_for_all();
+    }
+}
+
 const struct mode orders_inside[] = {{"let-go-inside", run_let_go_inside},
+                                     {"line-inside", run_line_inside},
                                      {"let-go-inside-others", run_let_go_others},
                                      {NULL, NULL}};

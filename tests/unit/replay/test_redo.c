@@ -511,7 +511,7 @@ static void test_cursor(void **state)
     struct tic_cursor cursor;
     size_t entry;
     (void)state;
-    assert_int_equal(tic_cursor_init(&cursor, entries, TIC_COUNT(entries)), 0);
+    assert_int_equal(tic_cursor_init(&cursor, entries, TIC_COUNT(entries), 9), 0);
     assert_int_equal(tic_cursor_count_before(&cursor, 1), 0);
     assert_int_equal(tic_cursor_count_before(&cursor, 3), 1);
     assert_int_equal(tic_cursor_count_before(&cursor, 4), 3);
@@ -527,10 +527,32 @@ static void test_cursor(void **state)
     tic_cursor_fini(&cursor);
 }
 
+/* Others need main() where it was at most: at the cut, or where it had come back from a wait since.
+ */
+static void test_cursor_at_the_cut(void **state)
+{
+    static const struct tic_line_entry entries[] = {
+        ENTRY(1, MAIN, 0, RETURN), ENTRY(5, CALLBACK, 7, BEGIN), ENTRY(3, MAIN, 0, RETURN)};
+    struct tic_cursor cursor;
+    size_t entry;
+    (void)state;
+    assert_int_equal(tic_cursor_init(&cursor, entries, TIC_COUNT(entries), 2), 0);
+    assert_int_equal(tic_cursor_count_before(&cursor, 3), 1);
+    assert_int_equal(tic_cursor_count_before(&cursor, 4), 3);
+    assert_true(tic_cursor_find_return(&cursor, 3, &entry));
+    assert_int_equal(entry, 2);
+    tic_cursor_fini(&cursor);
+    assert_int_equal(tic_cursor_init(&cursor, entries, 2, 2), 0);
+    assert_int_equal(tic_cursor_count_before(&cursor, 2), 1);
+    assert_int_equal(tic_cursor_count_before(&cursor, 3), 2);
+    tic_cursor_fini(&cursor);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cursor),
+        cmocka_unit_test(test_cursor_at_the_cut),
         cmocka_unit_test(test_wait_returns_after_callback),
         cmocka_unit_test(test_callback_waits_for_main),
         cmocka_unit_test(test_callback_waits_for_main_at_cut),
