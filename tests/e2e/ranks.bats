@@ -2,39 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Checks programs of several MPI processes (StarPU-MPI): they are refused by one message, or take
 # lines together and go on from these (STARPU_TIC_RANKS=try).
-load common
-
-# StarPU measures the machine when it starts first; ranks that do so at once stop each other.
-setup_file() {
-    STARPU_HOME=$BATS_FILE_TMPDIR STARPU_NCPU=1 "$TIC_BUILD/examples/01_vector" >/dev/null
-}
-
-need_mpi() {
-    command -v mpirun >/dev/null || skip "no mpirun"
-    need_examples
-    mpi=$examples/../mpi
-    [ -x "$mpi/mpi_cholesky" ] || skip "StarPU's examples have none for MPI"
-    export STARPU_NCPU=1 STARPU_WORKERS_NOBIND=1 STARPU_MPI_NOBIND=1 OMPI_MCA_mpi_yield_when_idle=1
-    export OMPI_MCA_hwloc_base_binding_policy=none OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    cholesky=("$mpi/mpi_cholesky" -size 960 -nblocks 12 -check)
-}
-
-# Output of all ranks, without times, in any order.
-ranks() { # NUMBER COMMAND...
-    local status=0
-    timeout 120 mpirun --oversubscribe -np "$@" >out 2>&1 || status=$?
-    [ "$status" -eq 0 ] || cat out # where that fails the test
-    return "$status"
-}
-
-lines_of() {
-    export STARPU_TIC_RANKS=try STARPU_TIC_VERBOSE=2 STARPU_TIC_PERIOD=${period-0.02}
-    ranks "$1" "$tool" run -- "${@:2}"
-}
-
-is_fine() {
-    ! grep -E 'error|protection ends|not protected' out && ! grep -q 'internal' out
-}
+load ranks
 
 @test "several ranks are not protected, by one message of each" {
     need_mpi
@@ -89,9 +57,8 @@ is_fine() {
 @test "a communicator that has no name ends protection" {
     build_ranks
     local expected
-    ranks 2 ./mixed 100 8
-    expected=$(results)
-    lines_of 2 ./mixed 100 8 shared
+    expect 2 300 8
+    lines_of 2 ./mixed 300 8 shared
     [ "$(results)" = "$expected" ]
     grep -q 'a communicator that is not made by MPI_Comm_dup, MPI_Comm_split or MPI_Comm_create' out
 }
@@ -118,8 +85,7 @@ is_fine() {
     build_ranks
     local expected
     export MIXED_BLIND=1
-    ranks 2 ./mixed 1000 8
-    expected=$(results)
+    expect 2 1000 8
     STARPU_TIC_FAIL=task-end:200@0 lines_of 2 ./mixed 1000 8 || lines_of 2 ./mixed 1000 8 # killed while protected
     gives "$expected"
     [ "$(grep -c 'protection ends here: blind: it declares no data, and messages come into memory of main()' out)" -eq 2 ]
@@ -132,16 +98,15 @@ is_fine() {
     build_ranks
     local expected
     export MIXED_BLIND=scratch
-    ranks 2 ./mixed 1000 8
-    expected=$(results)
+    expect 2 300 8
     export STARPU_TIC_LOOKS=64k
-    STARPU_TIC_FAIL=task-end:300@0 lines_of 2 ./mixed 1000 8 && return 1
-    lines_of 2 ./mixed 1000 8
+    killed_at task-end:90@0 3-12 2 300 8
+    lines_of 2 ./mixed 300 8
     grep 'continuing 2 ranks from job line' out
     is_fine
     gives "$expected"
     unset STARPU_TIC_LOOKS
-    lines_of 2 ./mixed 1000 8 # larger data: a message
+    lines_of 2 ./mixed 300 8 # larger data: a message
     grep 'main() goes on after it has waited for tasks, and may read large data' out
 }
 
@@ -171,72 +136,60 @@ is_fine() {
     done < <(grep '^part ' "$newest")
 }
 
-# The hashes of a program whose result depends on the order of all that it does.
-build_ranks() {
-    need_mpi
-    command -v mpicc >/dev/null && pkg-config --exists starpumpi-1.3 || skip "no mpicc, or no StarPU-MPI to compile with"
-    mpicc -O1 -std=gnu11 "$BATS_TEST_DIRNAME/../lib/mixed_ranks.c" -o mixed $(pkg-config --cflags --libs starpumpi-1.3)
+# Goes on from what a kill has left, and removes the file of a line that is gone.
+goes_on() { # ARGUMENTS...
+    mkdir -p "$STARPU_TIC_DIR/p1"
+    touch "$STARPU_TIC_DIR/p1/late-p1-line-00000000.h5"
+    lines_of 2 ./mixed "$@"
+    is_fine
+    [ ! -e "$STARPU_TIC_DIR/p1/late-p1-line-00000000.h5" ]
+    grep -q 'continuing from recovery line' out
+    gives "$expected"
 }
 
-results() {
-    grep -E '^(rank|tile) ' out | sort
-}
-
-gives() { # EXPECTED
-    [ "$(results)" = "$1" ] && return
-    echo "other results than $1:"
-    cat out
-    return 1
-}
-
+# Each variant is killed at one of the points, and in the restart again; with TIC_SOAK at all of them.
 @test "a killed job goes on, on as many ranks" {
     build_ranks
-    local expected variant point continued=0
+    local expected variant point number=0 points=(task-end:60 line-renamed:3 checkpoint-cut:4 line-written:2)
     for variant in "" pruned callbacks groups tests sums; do
-        ranks 2 ./mixed 200 8 $variant
-        expected=$(results)
-        for point in task-end:20 task-end:60 line-renamed:3 checkpoint-cut:4 line-written:2; do
+        expect 2 300 8 $variant
+        for point in "${points[@]}"; do
+            is_soak || [ "$point" = "${points[number % 4]}" ] || continue
             rm -rf "$STARPU_TIC_DIR"
-            STARPU_TIC_FAIL=$point lines_of 2 ./mixed 200 8 $variant || true
-            mkdir -p "$STARPU_TIC_DIR/p1"
-            touch "$STARPU_TIC_DIR/p1/late-p1-line-00000000.h5" # as of a line that is gone
-            lines_of 2 ./mixed 200 8 $variant
-            is_fine
-            [ ! -e "$STARPU_TIC_DIR/p1/late-p1-line-00000000.h5" ]
-            gives "$expected"
-            ! grep -q 'continuing from recovery line' out || continued=$((continued + 1))
+            killed_at "$point" 1-5 2 300 8 $variant
+            killed_at task-end:20 "" 2 300 8 $variant
+            grep -q 'continuing from recovery line' out
+            goes_on 300 8 $variant
         done
+        number=$((number + 1))
     done
-    [ "$continued" -ge 2 ]
 }
 
-# A line of all ranks counts, or not, wherever one of them dies.
 # It is named after the program and its arguments, as that of one process.
 @test "a job without STARPU_TIC_DIR has one directory, too" {
     build_ranks
     local expected
-    ranks 2 ./mixed 3000 8
-    expected=$(results)
+    expect 2 1000 8
     unset STARPU_TIC_DIR
-    STARPU_TIC_FAIL=job-line-renamed:3@0 lines_of 2 ./mixed 3000 8 && return 1
+    period=0.005 killed_at job-line-renamed:1@0 "" 2 1000 8
     [ "$(ls -d ./*.tic | wc -l)" -eq 1 ]
-    lines_of 2 ./mixed 3000 8
+    lines_of 2 ./mixed 1000 8
     is_fine
     grep -q 'continuing 2 ranks from job line' out
     gives "$expected"
     [ "$(ls -d ./*.tic | wc -l)" -eq 0 ]
 }
 
+# A line of all ranks counts, or not, wherever one of them dies.
 @test "a job that is killed at each step of the agreement, on rank 0 and on another, goes on" {
     build_ranks
     local expected point period=0.005
-    ranks 2 ./mixed 3000 8
-    expected=$(results)
+    expect 2 300 8
     for point in {rank-ready,rank-cut,rank-part,job-line-heard}:2@{0,1} job-line-{written,renamed}:2@0; do
         rm -rf "$STARPU_TIC_DIR"
-        STARPU_TIC_FAIL=$point lines_of 2 ./mixed 3000 8 && { echo "not killed at $point" && return 1; }
+        killed_at "$point" 1-3 2 300 8
         [ -e "$STARPU_TIC_DIR/job-line-0" ] || [[ $point != job-line-written* ]]
-        lines_of 2 ./mixed 3000 8
+        lines_of 2 ./mixed 300 8
         is_fine
         grep -q 'continuing from recovery line' out
         gives "$expected"
@@ -254,16 +207,15 @@ supervise() { # NUMBER COMMAND...
 @test "a job that is supervised is started again when a rank dies" {
     build_ranks
     local expected
-    ranks 2 ./mixed 3000 8
-    expected=$(results)
+    expect 2 300 8
     cat >once <<'EOF'
 #!/bin/sh
-[ -e "killed$OMPI_COMM_WORLD_RANK" ] || export STARPU_TIC_FAIL=rank-part:2@1
+[ -e "killed$OMPI_COMM_WORLD_RANK" ] || export STARPU_TIC_FAIL=rank-part:2@1 MIXED_LINES=1-3
 touch "killed$OMPI_COMM_WORLD_RANK"
 exec "$@"
 EOF
     chmod +x once
-    supervise 2 ./once ./mixed 3000 8
+    supervise 2 ./once ./mixed 300 8
     [ "$status" -eq 0 ]
     grep -q 'mpirun died of signal 9 (Killed) after .* s: restart 1 of 3 in 0.1 s, the newest recovery line is [0-9]*, with [0-9]* tasks done' out
     grep -q '1 restarts in all' out
@@ -272,8 +224,8 @@ EOF
     gives "$expected"
     [ ! -e "$STARPU_TIC_DIR" ]
     rm killed*
-    lines_of 2 ./once ./mixed 3000 8 pruned && return 1
-    supervise 3 ./mixed 3000 8 pruned
+    lines_of 2 ./once ./mixed 300 8 pruned && return 1
+    supervise 3 ./mixed 300 8 pruned
     [ "$status" -eq 78 ]
     ! grep -q 'restart 1' out
 }
@@ -282,7 +234,7 @@ EOF
     build_ranks
     need_jq
     local trace=$PWD/trace D=$STARPU_TIC_DIR period=0.005
-    STARPU_TIC_TRACE=$trace STARPU_TIC_FAIL=job-line-renamed:3@0 lines_of 2 ./mixed 5000 8 && return 1
+    STARPU_TIC_TRACE=$trace killed_at job-line-renamed:3@0 1-4 2 300 8
     [ -e "$trace.p0" ] && [ -e "$trace.p1" ] && [ ! -e "$trace" ]
     unset LD_PRELOAD
     "$tool" report --json "$D" --trace "$trace" >job.json
@@ -290,7 +242,7 @@ EOF
     jq -e 'all(.ranks[]; (.executed | length) > 0 and (.checkpoints | length) > 0 and any(.stalls[]; .[2] == -2))' job.json
     "$tool" report "$D" -o untraced.html
     grep -q 'Recovery lines in the directory' untraced.html
-    STARPU_TIC_TRACE=$trace lines_of 2 ./mixed 5000 8
+    STARPU_TIC_TRACE=$trace lines_of 2 ./mixed 300 8
     [ ! -e "$D" ]
     "$tool" report "$trace" -o page.html # without a directory
     grep -q '<h1>mixed on 2 ranks' page.html
@@ -312,42 +264,14 @@ EOF
     [[ $output == *'Rank 1 killed'*'Second run: the same on '[23]' ranks'*'starpu-tic: continuing '*' from job line '*'Its own check passed'* ]]
 }
 
-@test "a supervised job goes on on as many ranks as a file or a command tells" {
-    build_ranks
-    local expected
-    export MIXED_SLOW=1
-    ranks 2 ./mixed 2000 8 plain
-    expected=$(results)
-    cat >once <<'EOF'
-#!/bin/sh
-[ -e killed ] || export STARPU_TIC_FAIL=job-line-renamed:3@0
-[ "$OMPI_COMM_WORLD_RANK" != 0 ] || echo 3 >count
-exec "$@"
-EOF
-    chmod +x once
-    echo 2 >count
-    export STARPU_TIC_RANKS=try STARPU_TIC_VERBOSE=1 STARPU_TIC_PERIOD=0.01
-    timeout 120 "$tool" run --max-restarts 1 --backoff 0 --ranks-from count -- mpirun --oversubscribe -np {ranks} ./once ./mixed 2000 8 plain >out 2>&1 && return 1
-    grep -q 'continuing on 3 ranks from job line [0-9]* of 2 ranks' out
-    touch killed
-    timeout 120 "$tool" run --ranks-from 'expr 1 + 1' -- mpirun --oversubscribe -np {ranks} ./once ./mixed 2000 8 plain >out 2>&1
-    grep -q 'continuing on 2 ranks from job line [0-9]* of 3 ranks' out
-    gives "$expected"
-    run "$tool" run --ranks-from count -- mpirun -np 2 true
-    [ "$status" -eq 1 ] && [[ $output == *'no word of the command is {ranks}'* ]]
-    echo many >count
-    run "$tool" run --ranks-from count -- echo {ranks}
-    [ "$status" -eq 1 ] && [[ $output == *'the first line is no number of ranks'* ]]
-}
-
-# The signal comes to the supervisor, or to any rank.
+# The signal comes to the supervisor, or to any rank. Before a second line, main() goes no further.
 @test "a job that is stopped takes a last line of all ranks" {
     build_ranks
     local expected job
-    ranks 2 ./mixed 20000 8
-    expected=$(results)
+    expect 2 300 8
+    unset OMPI_MCA_odls_base_sigkill_timeout
     export STARPU_TIC_RANKS=try STARPU_TIC_VERBOSE=1 STARPU_TIC_STOP=term
-    "$tool" run --max-restarts 3 -- mpirun --oversubscribe -np 2 ./mixed 20000 8 >out 2>&1 &
+    MIXED_LINES=8-9 "$tool" run --max-restarts 3 -- mpirun --oversubscribe -np 2 ./mixed 300 8 >out 2>&1 &
     job=$!
     until [ -e "$STARPU_TIC_DIR/meeting" ] || ! kill -0 "$job"; do sleep 0.05; done
     kill -TERM "$job"
@@ -356,11 +280,11 @@ EOF
     [ "$status" -eq 75 ]
     grep -q 'stopped by signal 15 (Terminated): a checkpoint is taken' out
     [ -e "$STARPU_TIC_DIR/job-line-1" ]
-    ranks 2 "$tool" run -- ./mixed 20000 8
+    ranks 2 "$tool" run -- ./mixed 300 8
     gives "$expected"
     for rank in 0 1; do
         rm -rf "$STARPU_TIC_DIR"
-        STARPU_TIC_FAIL=task-end:100@$rank,term run timeout 120 mpirun --oversubscribe -np 2 "$tool" run -- ./mixed 20000 8
+        MIXED_LINES=8-9 STARPU_TIC_FAIL=task-end:30@$rank,term run timeout 120 mpirun --oversubscribe -np 2 "$tool" run -- ./mixed 300 8
         [ "$status" -eq 75 ]
         [ "$rank" -eq 0 ] || [[ $output == *"starpu-tic: rank 1: stopped by signal 15"* ]]
         [ -e "$STARPU_TIC_DIR/job-line-1" ]
@@ -370,174 +294,32 @@ EOF
 @test "lines of ranks: a part that is damaged, another number of ranks, another program" {
     build_ranks
     local expected newest file
-    ranks 2 ./mixed 2000 8
-    expected=$(results)
-    STARPU_TIC_FAIL=line-renamed:4 lines_of 2 ./mixed 2000 8 || true
+    expect 2 300 8
+    killed_at line-renamed:4 1-5 2 300 8
     cp -r "$STARPU_TIC_DIR" kept
-    STARPU_TIC_DIR=$STARPU_TIC_DIR/p0 run "$tool" run -- ./mixed 2000 8
+    STARPU_TIC_DIR=$STARPU_TIC_DIR/p0 run "$tool" run -- ./mixed 300 8
     [ "$status" -eq 78 ]
     rm -rf "$STARPU_TIC_DIR" && cp -r kept "$STARPU_TIC_DIR"
     newest=$(ls -v "$STARPU_TIC_DIR"/job-line-* | tail -n 1)
     file=$(awk '$1 == "part" && $2 == 1 { print $4 }' "$newest")
     flip_at "p1/$file" 4000
-    lines_of 2 ./mixed 2000 8
+    lines_of 2 ./mixed 300 8
     grep -q 'the part of rank 1 is missing, or damaged' out
     [ "$(grep -c 'continuing from recovery line' out)" -eq 2 ]
     gives "$expected"
     rm -rf "$STARPU_TIC_DIR" && cp -r kept "$STARPU_TIC_DIR"
     truncate -s 100 "$STARPU_TIC_DIR"/job-line-*
-    lines_of 2 ./mixed 2000 8
+    lines_of 2 ./mixed 300 8
     ! grep -q 'continuing from recovery line' out
     gives "$expected"
-}
-
-# Why the newest line needs as many ranks, or yes.
-any_ranks() {
-    "$tool" info --json "$STARPU_TIC_DIR" | jq -r '.job_lines[0] | if .any_ranks then "yes" else .why_as_many end'
-}
-
-# What commands tell of the newest job line is what they tell of the folder of each rank in sum.
-sums_are_those_of_parts() {
-    local D=$STARPU_TIC_DIR part
-    "$tool" info --json "$D" >job.json
-    for part in $(jq -r '.job_lines[0].parts[]' job.json); do
-        "$tool" info --json "$D/${part%/*}" | jq ".lines[] | select(.file == \"${part#*/}\")"
-    done >parts.json
-    [ "$(jq -c '.job_lines[0] | [.tasks_done, .tasks_submitted, .handles, .bytes]' job.json)" = \
-        "$(jq -sc '[(map(.tasks_done) | add), (map(.tasks_submitted) | add), (map(.handles) | add), (map(.bytes) | add)]' parts.json)" ]
-    [ "$(jq '.job_lines[0].handles' job.json)" -gt 0 ]
-}
-
-@test "a killed job goes on, on another number of ranks, and on another one again" {
-    build_ranks
-    need_jq
-    local expected numbers period=0.01
-    export MIXED_SLOW=1
-    ranks 2 ./mixed 2000 8 plain
-    expected=$(results)
-    ranks 3 ./mixed 2000 8 plain
-    gives "$expected"
-    for numbers in "2 3 1 2" "3 2 2 4" "1 4 2 1"; do
-        rm -rf "$STARPU_TIC_DIR"
-        set -- $numbers
-        [ "$1" -eq 1 ] && set -- 2 1 4
-        STARPU_TIC_FAIL=job-line-renamed:3@0 lines_of "$1" ./mixed 2000 8 plain && return 1
-        [ "$(any_ranks)" = yes ]
-        period=1000 STARPU_TIC_FAIL=task-end:10@0 lines_of "$2" ./mixed 2000 8 plain && return 1 # without a line of its own
-        STARPU_TIC_FAIL=line-retired:2@0 lines_of "$2" ./mixed 2000 8 plain && return 1
-        grep -q "continuing on $2 ranks\? from job line [0-9]* of $1 ranks" out
-        [ "$(any_ranks)" = yes ]
-        [ -d "$STARPU_TIC_DIR/p0.1" ] && [ ! -e "$STARPU_TIC_DIR/p0" ]
-        "$tool" verify "$STARPU_TIC_DIR"
-        STARPU_TIC_FAIL=line-retired:1@0 lines_of "$2" ./mixed 2000 8 plain && return 1 # as many
-        grep -q 'continuing from recovery line' out
-        lines_of "$3" ./mixed 2000 8 plain
-        is_fine
-        gives "$expected"
-        [ ! -e "$STARPU_TIC_DIR" ]
-    done
-}
-
-# tests/unit/mpi/test_labels has lines in which some ranks have.
-@test "a job goes on, on another number of ranks, from a line in which no rank has entered an insertion" {
-    build_ranks
-    need_jq
-    local expected period=0.01
-    ranks 2 ./mixed 400 8 plain
-    expected=$(results)
-    MIXED_LATE=$STARPU_TIC_DIR/job-line-1 STARPU_TIC_FAIL=job-line-renamed:1@0 lines_of 2 ./mixed 400 8 plain && return 1
-    [ "$(any_ranks)" = yes ]
-    lines_of 3 ./mixed 400 8 plain
-    is_fine
-    grep -q 'continuing on 3 ranks from job line 1 of 2 ranks' out
-    gives "$expected"
-}
-
-# What was left out is left out again.
-@test "a run on another number of ranks goes on as it is from a line that needs as many" {
-    build_ranks
-    need_jq
-    local expected period=0.01
-    export MIXED_SLOW=1 MIXED_TALK=1
-    ranks 2 ./mixed 2000 8 plain
-    expected=$(results)
-    STARPU_TIC_FAIL=task-end:300@0 lines_of 2 ./mixed 2000 8 plain && return 1
-    STARPU_TIC_FAIL=task-end:2400@0 lines_of 3 ./mixed 2000 8 plain && return 1
-    [ "$(any_ranks)" = "there are messages outside of insertions and migration" ]
-    lines_of 3 ./mixed 2000 8 plain
-    is_fine
-    grep -q 'continuing from recovery line' out
-    gives "$expected"
-}
-
-@test "mpi_cholesky goes on, on another number of ranks" {
-    need_mpi
-    need_jq
-    local numbers continued=0 period=0.01
-    cholesky=("$mpi/mpi_cholesky" -size 1920 -nblocks 24 -check)
-    for numbers in "2 3" "4 2" "3 1"; do
-        rm -rf "$STARPU_TIC_DIR"
-        STARPU_TIC_FAIL=task-end:550@0 lines_of "${numbers% *}" "${cholesky[@]}" && return 1
-        "$tool" info --json "$STARPU_TIC_DIR" | jq -e '.job_lines[0] | .any_ranks and .handles > 0' || continue # too early
-        sums_are_those_of_parts # of so many values that they lie in segments
-        lines_of "${numbers#* }" "${cholesky[@]}"
-        is_fine
-        grep -q "continuing on ${numbers#* } ranks\? from job line [0-9]* of ${numbers% *} ranks" out
-        ! grep -q 'Error\[' out
-        continued=$((continued + 1))
-    done
-    [ "$continued" -ge 1 ]
-}
-
-@test "what another number of ranks cannot do again is refused by name" {
-    build_ranks
-    need_jq
-    local expected variant why period=0.01
-    export MIXED_SLOW=1
-    for variant in plain tests; do
-        why="ranks enter different insertions"
-        [ "$variant" = plain ] || why="there are messages outside of insertions and migration"
-        rm -rf "$STARPU_TIC_DIR"
-        export MIXED_PRUNED=1
-        STARPU_TIC_FAIL=rank-part:3@0 lines_of 2 ./mixed 6000 8 $variant && return 1
-        [ "$(any_ranks)" = "$why" ]
-        "$tool" info "$STARPU_TIC_DIR" | grep -q "$why"
-        status=0
-        lines_of 3 ./mixed 6000 8 $variant || status=$?
-        [ "$status" -eq 78 ]
-        # An older line, in which both had entered the same, is refused when main() enters others.
-        grep -q "of another number of ranks than 3: the lines are of 2 ranks, and a restart needs as many: $why" out ||
-            grep -q 'main() enters other insertions than on another number of ranks' out
-        unset MIXED_PRUNED
-    done
-    rm -rf "$STARPU_TIC_DIR"
-    ranks 2 ./mixed 800 8 plain
-    expected=$(results)
-    STARPU_TIC_FAIL=job-line-renamed:5@0 lines_of 2 ./mixed 800 8 plain && return 1
-    cp -r "$STARPU_TIC_DIR" kept
-    MIXED_INPUT=1 lines_of 3 ./mixed 800 8 plain && return 1
-    grep -q 'main() puts something else into data than on another number of ranks' out
-    MIXED_ORDER=1 lines_of 3 ./mixed 800 8 plain && return 1
-    grep -q 'main() enters other insertions than on another number of ranks' out
-    lines_of 1 ./mixed 800 8 pruned && return 1
-    grep -q 'the arguments are "800 8 plain" there' out
-    flip_at "p1/$(awk '$1 == "part" && $2 == 1 { print "ranks-" $4 }' "$(ls -v "$STARPU_TIC_DIR"/job-line-* | tail -n 1)")" 300
-    lines_of 3 ./mixed 800 8 plain
-    grep -q 'the part of rank 1 is missing, or damaged' out
-    gives "$expected"
-    mkdir "$STARPU_TIC_DIR" # of one process
-    touch "$STARPU_TIC_DIR/p0-line-00000001.h5"
-    lines_of 2 ./mixed 800 8 plain && return 1
-    grep -q 'holds recovery lines of one process, from which only one goes on' out
 }
 
 @test "list, info, status, verify and prune know lines of all ranks" {
     build_ranks
     need_jq
     local expected newest older sum period=0.005 D=$STARPU_TIC_DIR
-    ranks 2 ./mixed 5000 8
-    expected=$(results)
-    STARPU_TIC_FAIL=line-renamed:3@1 lines_of 2 ./mixed 5000 8 && return 1
+    expect 2 300 8
+    killed_at line-renamed:3@1 1-4 2 300 8
     unset LD_PRELOAD
     newest=$(ls -v "$D"/job-line-* | tail -n 1)
     newest=${newest##*-}
@@ -560,7 +342,7 @@ sums_are_those_of_parts() {
     "$tool" prune "$D"
     [ "$(echo "$D"/job-line-*)" = "$D/job-line-$newest" ]
     [ "$(ls "$D"/p[01]/p0-line-* | wc -l)" -eq 2 ]
-    lines_of 2 ./mixed 5000 8
+    lines_of 2 ./mixed 300 8
     grep -q "continuing 2 ranks from job line $newest in" out
     gives "$expected"
     mv kept "$D"
@@ -576,31 +358,20 @@ sums_are_those_of_parts() {
     grep -q 'STARPU_TIC_EVERY is not there yet' out
 }
 
-# How often the ranks execute the kernel, in all runs with this NAME.
-executions() { # NAME
-    cat "$1"-[01] | wc -c
-}
-
-count_as() { # NAME COMMAND...
-    MIXED_RANKS_COUNT=$PWD/$1 "${@:2}"
-}
-
 # One line, at the start. Without results all is executed again that had ended by the kill.
 @test "sel: what had ended on any rank since the line is not executed again" {
     build_ranks
     local expected variant protocol all period=1000
     export STARPU_TIC_PROTOCOL STARPU_TIC_VERIFY=0
     for variant in "" pruned groups clock tests sums; do
-        rm -f plain-*
-        count_as plain ranks 2 ./mixed 300 8 $variant
-        expected=$(results)
-        all=$(executions plain)
+        expect 2 300 8 $variant
+        all=$(executions "$reference")
         for protocol in sel tic+sel tic; do
             [ -z "$variant" ] || [ "$protocol" = sel ] || continue
             STARPU_TIC_PROTOCOL=$protocol
             rm -f count-*
-            STARPU_TIC_FAIL=task-end:80@1 count_as count lines_of 2 ./mixed 300 8 $variant && return 1
-            count_as count lines_of 2 ./mixed 300 8 $variant
+            STARPU_TIC_FAIL=task-end:80@1 count_as "$PWD/count" lines_of 2 ./mixed 300 8 $variant && return 1
+            count_as "$PWD/count" lines_of 2 ./mixed 300 8 $variant
             is_fine
             gives "$expected"
             if [ "$protocol" = tic ]; then
@@ -617,8 +388,7 @@ count_as() { # NAME COMMAND...
     build_ranks
     local expected period=1000
     export STARPU_TIC_PROTOCOL=sel STARPU_TIC_VERIFY=0
-    ranks 2 ./mixed 300 8 callbacks
-    expected=$(results)
+    expect 2 300 8 callbacks
     STARPU_TIC_FAIL=task-end:150@1 lines_of 2 ./mixed 300 8 callbacks && return 1
     grep -q 'the event log lacks results (.*: its order is not the same in each run)' out
     [ -z "$(ls "$STARPU_TIC_DIR" | grep results)" ]
@@ -627,8 +397,7 @@ count_as() { # NAME COMMAND...
     ! grep -q 'the results of' out
     gives "$expected"
     # It comes only after the kill, and others may have used their results.
-    ranks 2 ./mixed 300 8 commutes
-    expected=$(results)
+    expect 2 300 8 commutes
     STARPU_TIC_FAIL=task-end:40@1 lines_of 2 ./mixed 300 8 commutes && return 1
     lines_of 2 ./mixed 300 8 commutes && return 1
     grep -q 'commute: what ranks took from their event logs may not fit. Start again: no rank uses them then' out
@@ -641,9 +410,8 @@ count_as() { # NAME COMMAND...
     build_ranks
     local expected newest period=0.005
     export STARPU_TIC_PROTOCOL=tic+sel STARPU_TIC_VERIFY=0
-    ranks 2 ./mixed 2000 8
-    expected=$(results)
-    STARPU_TIC_FAIL=line-renamed:3 lines_of 2 ./mixed 2000 8 && return 1
+    expect 2 300 8
+    killed_at line-renamed:3 1-4 2 300 8
     cp -r "$STARPU_TIC_DIR" kept
     cat >differs <<'EOF'
 #!/bin/sh
@@ -651,23 +419,23 @@ count_as() { # NAME COMMAND...
 exec "$@"
 EOF
     chmod +x differs
-    lines_of 2 ./differs ./mixed 2000 8 && return 1
+    lines_of 2 ./differs ./mixed 300 8 && return 1
     grep -q 'not all ranks use what their event logs have.* Start again' out
     grep -q 'Exit code: *79' out
-    lines_of 2 ./mixed 2000 8
+    lines_of 2 ./mixed 300 8
     ! grep -q 'the results of' out
     gives "$expected"
     cp -r kept "$STARPU_TIC_DIR" # rank 1 has swept its log since the line before
     newest=$(ls -v "$STARPU_TIC_DIR"/job-line-* | tail -n 1)
     flip_at "p1/$(awk '$1 == "part" && $2 == 1 { print $4 }' "$newest")" 4000
-    lines_of 2 ./mixed 2000 8
+    lines_of 2 ./mixed 300 8
     grep -q 'the part of rank 1 is missing, or damaged' out
     grep -q 'continuing 2 ranks from job line' out
     ! grep -q 'the results of' out
     gives "$expected"
-    period=1000 STARPU_TIC_FAIL=task-end:60@1 lines_of 2 ./mixed 2000 8 && return 1
+    period=1000 killed_at task-end:60@1 "" 2 300 8
     flip_at p1/p0-log-00000001.h5 $((8300 + 65536))
-    lines_of 2 ./mixed 2000 8 || lines_of 2 ./mixed 2000 8 # the other rank may have looked before
+    lines_of 2 ./mixed 300 8 || lines_of 2 ./mixed 300 8 # the other rank may have looked before
     grep -q 'continuing 2 ranks from job line' out
     ! grep -q 'the results of' out
     gives "$expected"
@@ -677,9 +445,8 @@ EOF
 @test "a rank that is stopped before it cuts costs a line, and nothing else" {
     build_ranks
     local expected job period=0.005
-    ranks 2 "$PWD/mixed" 3000 8
-    expected=$(results)
-    STARPU_TIC_FAIL=rank-ready:2@1,stop lines_of 2 "$PWD/mixed" 3000 8 &
+    expect 2 300 8
+    MIXED_LINES=1-4 STARPU_TIC_FAIL=rank-ready:2@1,stop lines_of 2 "$PWD/mixed" 300 8 &
     job=$!
     until grep -q 'is dropped: rank 1: it does not answer in time' out || ! kill -0 "$job"; do sleep 0.1; done
     pkill -CONT -f "^$PWD/mixed"

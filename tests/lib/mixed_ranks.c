@@ -14,6 +14,7 @@
  * SEED]: compiled by mpicc where it is wanted.
  */
 #include <starpu_mpi.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -584,6 +585,39 @@ static void await_line(void)
         starpu_sleep(0.001F);
 }
 
+/* The number of the newest job line in the directory, or 0. */
+static int newest_line(const char *path)
+{
+    DIR *directory = path ? opendir(path) : NULL;
+    const struct dirent *entry;
+    int newest = 0, number;
+
+    while (directory && (entry = readdir(directory)))
+        if (sscanf(entry->d_name, "job-line-%d", &number) == 1 && number > newest)
+            newest = number;
+    if (directory)
+        closedir(directory);
+    return newest;
+}
+
+/* MIXED_LINES=FIRST-LAST: after each of these twentieths of the steps main() waits for another job
+ * line than it saw before. A run that is killed at one of these lines has not ended, however short
+ * it is. The replay of a restart takes no lines: FIRST is to be behind it. */
+static void await_lines(int step)
+{
+    static int first, last, seen;
+    const char *directory = getenv("STARPU_TIC_DIR"), *range = getenv("MIXED_LINES");
+    int newest, twentieth = steps / 20;
+
+    if (step == 0 && range && sscanf(range, "%d-%d", &first, &last) == 2)
+        seen = newest_line(directory);
+    if (last == 0 || step % twentieth != 0 || step / twentieth < first || step / twentieth > last)
+        return;
+    while ((newest = newest_line(directory)) <= seen)
+        starpu_sleep(0.001F);
+    seen = newest;
+}
+
 /* StarPU-MPI 1.3 does not wait for messages that have come before their receives. */
 static void await_returns(int rounds)
 {
@@ -649,14 +683,17 @@ int main(int argc, char **argv)
     received_into = got;
     starpu_vector_data_register(&room, -1, 0, 1, sizeof(*got));
     insert_blind();
-    for (int step = 0; step < steps && plain; step++)
+    for (int step = 0; step < steps && plain; step++) {
+        await_lines(step);
         if (argc > 4)
             insert_by_chance(step, &seed);
         else if (getenv("MIXED_TALK") && step == steps / 2)
             talk(pile, arrived);
         else
             insert_plainly(step);
+    }
     for (int step = 0; step < steps && !plain; step++) {
+        await_lines(step);
         insert(step, pruned);
         if (step % (ROUND * tiles) == ROUND * tiles - 1)
             seen = seen * 31 + pass_on(handles[rank], arrived);
