@@ -13,11 +13,12 @@
 #include "store/compact.h"
 
 #ifdef __SANITIZE_THREAD__ /* which takes ten times as long and more */
-enum { SIZES = 250, STEPS = 80 };
+enum { STEPS = 80 };
 #else
-enum { SIZES = 400, STEPS = 600 };
+enum { STEPS = 600 };
 #endif
-enum { GOING = 100, MANY = 1000, WORDS = 2048 }; /* each of GOING lines is read, and each segment */
+/* Each of GOING lines is read, and each segment. */
+enum { SIZES = 250, GOING = 60, MANY = 1000, WORDS = 2048 };
 
 static struct tic_rig rig;
 static uint64_t memory[MANY][WORDS];
