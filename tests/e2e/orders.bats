@@ -41,11 +41,13 @@ keeps_order() {
     [ "$skipped" -gt 0 ] || complain "$1" "nothing was ever skipped"
 }
 
-# Kills a scenario at each point, and resumes it on so many workers: resume_order SCENARIO WORKERS POINT...
+# Kills a scenario at each second point, with TIC_SOAK at each, and resumes it on so many workers:
+# resume_order SCENARIO WORKERS POINT...
 resume_order() {
-    local expected point
+    local expected point number=0
     expected=$("$lib/orders" "$1")
     for point in "${@:3}"; do
+        is_soak || [ $((number++ % 2)) -eq 0 ] || continue
         resumes "$point" "$2" "$expected" "$lib/orders" "$1"
     done
 }
@@ -123,6 +125,7 @@ exit_as_usual() { # scenarios...
     for scenario in alias-left alias-left-told; do
         expected=$("$lib/orders" $scenario)
         for point in task-end:120 task-end:160 task-end:200 task-end:230; do
+            is_soak || [ $scenario = alias-left ] || [[ $point == task-end:2* ]] || continue
             resumes $point 2 "$expected" "$lib/orders" $scenario
             ! grep 'held other content' err || complain "$scenario" "other input, after $point"
         done
