@@ -197,22 +197,24 @@ void tic_forced_exchange(const struct tic_forced_taken *now, struct tic_forced_t
 
 /* ---- a restart ------------------------------------------------------------------------------ */
 
-struct stand_in {
+/* Of what a result holds, the values of some data. */
+struct outputs {
     unsigned count;
     struct tic_forced_value values[TIC_FORCED_OUTPUTS];
+    struct tic_handle *handles[TIC_FORCED_OUTPUTS];
 };
 
 static void kernel(void *buffers[], void *arg)
 {
-    const struct stand_in *stand_in = arg;
+    const struct outputs *placed = arg;
 
     tic_failpoint(TIC_FAIL_RESTORE_BEGIN);
-    for (unsigned i = 0; i < stand_in->count; i++) {
+    for (unsigned i = 0; i < placed->count; i++) {
         struct tic_layout layout;
         tic_interface_layout(*(enum starpu_data_interface_id *)buffers[i], buffers[i], &layout);
-        int status = tic_store_read(&tic_session->store, &stand_in->values[i].saved, &layout);
+        int status = tic_store_read(&tic_session->store, &placed->values[i].saved, &layout);
         if (status)
-            tic_data_stop_unreadable(stand_in->values[i].id, status, true);
+            tic_data_stop_unreadable(placed->values[i].id, status, true);
     }
     tic_failpoint(TIC_FAIL_RESTORE_END);
 }
@@ -223,50 +225,6 @@ static struct starpu_codelet codelet = {
     .nbuffers = STARPU_VARIABLE_NBUFFERS,
     .name = "tic_forced",
 };
-
-/* What the application's task wrote, in its order, is what the record holds. */
-static bool matches(struct starpu_task *task, const struct tic_forced_found *result,
-                    const struct tic_forced_value *values, starpu_data_handle_t *data)
-{
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task), found = 0;
-
-    if (!is_suitable(task) ||
-        (tic_packed_is_number(task) && result->arguments != hash_arguments(task)) ||
-        result->signature != tic_signature_entry(&tic_session->graph.signature, result->sequence))
-        return false;
-    for (unsigned i = 0; i < buffers; i++) {
-        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_W) || tic_handle_is_empty(handle))
-            continue;
-        if (found == result->count || values[found].id != handle->id ||
-            values[found].bytes != tic_shape_bytes(&handle->layout.shape))
-            return false;
-        data[found++] = handle->data;
-    }
-    return found == result->count;
-}
-
-static struct starpu_task *make_task(const struct tic_forced_found *result,
-                                     const struct tic_forced_value *values,
-                                     starpu_data_handle_t *data)
-{
-    struct starpu_task *task = tic_or_stop(tic_task_create());
-    struct stand_in *stand_in = tic_or_stop(calloc(1, sizeof(*stand_in)));
-
-    stand_in->count = result->count;
-    memcpy(stand_in->values, values, result->count * sizeof(*values));
-    task->cl = &codelet;
-    task->cl_arg = stand_in;
-    task->cl_arg_size = sizeof(*stand_in);
-    task->cl_arg_free = 1;
-    task->nbuffers = (int)result->count;
-    for (unsigned i = 0; i < result->count; i++) {
-        task->handles[i] = data[i];
-        task->modes[i] = STARPU_W;
-    }
-    tic_task_mark(task, (int)result->sequence + 1);
-    return task;
-}
 
 /* No task of this run uses the data, so that all of its history is done, and it can be given a
  * value that is read when somebody needs it; also in the place of a recovered one that main() has
@@ -279,33 +237,70 @@ static bool is_idle(const struct tic_handle *handle)
            !tic_data_is_past_part(handle);
 }
 
-static bool are_idle(const struct tic_forced_found *result, const starpu_data_handle_t *data)
+static void add_output(struct outputs *outputs, const struct tic_forced_value *value,
+                       struct tic_handle *handle)
 {
-    bool idle = true;
+    outputs->values[outputs->count] = *value;
+    outputs->handles[outputs->count++] = handle;
+}
 
-    for (unsigned i = 0; i < result->count && idle; i++)
-        idle = is_idle(tic_handle_of(data[i]));
-    return idle;
+/* What the application's task wrote, in its order, is what the record holds. A task of ours must
+ * write some of it, in its place among others. */
+static bool matches(struct starpu_task *task, const struct tic_forced_found *result,
+                    struct outputs *adopted, struct outputs *placed)
+{
+    const struct tic_forced_value *values =
+        tic_snapshot_forced_values(&tic_session->snapshot, result);
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task), found = 0;
+
+    if (!is_suitable(task) ||
+        (tic_packed_is_number(task) && result->arguments != hash_arguments(task)) ||
+        result->signature != tic_signature_entry(&tic_session->graph.signature, result->sequence))
+        return false;
+    for (unsigned i = 0; i < buffers; i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_W) || tic_handle_is_empty(handle))
+            continue;
+        if (found == result->count || values[found].id != handle->id ||
+            values[found].bytes != tic_shape_bytes(&handle->layout.shape))
+            return false;
+        add_output(is_idle(handle) ? adopted : placed, &values[found++], handle);
+    }
+    return found == result->count;
 }
 
 /* The values become those of the data, as those of a line are. */
-static void adopt(const struct tic_forced_found *result, const starpu_data_handle_t *data)
+static void adopt(uint64_t sequence, const struct outputs *adopted, bool whole)
 {
-    struct tic_handle *handles[TIC_FORCED_OUTPUTS];
-
-    for (unsigned i = 0; i < result->count; i++)
-        handles[i] = tic_handle_of(data[i]);
-    tic_stop_unless(tic_snapshot_adopt(&tic_session->snapshot, result, handles) == 0);
-    for (unsigned i = 0; i < result->count; i++) {
-        tic_data_note_write(handles[i], false);
-        handles[i]->restart.pending = handles[i]->restart.adopted = true;
-        handles[i]->restart.live = handles[i]->restart.restored = handles[i]->restart.delivered =
-            false;
+    tic_stop_unless(tic_snapshot_adopt(&tic_session->snapshot, whole ? &sequence : NULL,
+                                       adopted->values, adopted->handles, adopted->count) == 0);
+    for (unsigned i = 0; i < adopted->count; i++) {
+        struct tic_handle *handle = adopted->handles[i];
+        tic_data_note_write(handle, false);
+        handle->restart.pending = handle->restart.adopted = true;
+        handle->restart.live = handle->restart.restored = handle->restart.delivered = false;
         if (tic_session->settings.verify > 0)
-            tic_data_note_adopted(handles[i]);
+            tic_data_note_adopted(handle);
     }
     tic_session->restored_all = false;
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
+}
+
+static struct starpu_task *make_task(uint64_t sequence, const struct outputs *placed)
+{
+    struct starpu_task *task = tic_or_stop(tic_task_create());
+
+    task->cl = &codelet;
+    task->cl_arg = memcpy(tic_or_stop(malloc(sizeof(*placed))), placed, sizeof(*placed));
+    task->cl_arg_size = sizeof(*placed);
+    task->cl_arg_free = 1;
+    task->nbuffers = (int)placed->count;
+    for (unsigned i = 0; i < placed->count; i++) {
+        task->handles[i] = placed->handles[i]->data;
+        task->modes[i] = STARPU_W;
+    }
+    tic_task_mark(task, (int)sequence + 1);
+    return task;
 }
 
 static void end_stand_in(void *arg)
@@ -314,21 +309,17 @@ static void end_stand_in(void *arg)
     atomic_fetch_sub(&tic_session->snapshot.results.stand_ins, 1);
 }
 
-static void submit_stand_in(struct starpu_task *task, const struct tic_forced_found *result,
-                            starpu_data_handle_t *data, bool awaited)
+static void submit_stand_in(struct starpu_task *task, uint64_t sequence,
+                            const struct outputs *placed, bool awaited)
 {
-    const struct tic_forced_value *values =
-        tic_snapshot_forced_values(&tic_session->snapshot, result);
-    struct starpu_task *stand_in = make_task(result, values, data);
+    struct starpu_task *stand_in = make_task(sequence, placed);
 
-    for (unsigned i = 0; i < result->count; i++) {
-        struct tic_handle *handle = tic_handle_of(data[i]);
-        handle->restart.pending = false; /* it is overwritten now */
-        tic_data_note_write(handle, true);
+    for (unsigned i = 0; i < placed->count; i++) {
+        placed->handles[i]->restart.pending = false; /* it is overwritten now */
+        tic_data_note_write(placed->handles[i], true);
     }
     stand_in->priority = task->priority;
     stand_in->callback_func = end_stand_in;
-    atomic_fetch_add(&tic_session->snapshot.results.stand_ins, 1);
     tic_guard++;
     if (awaited)
         tic_real.starpu_task_declare_deps_array(task, 1, &stand_in);
@@ -338,29 +329,30 @@ static void submit_stand_in(struct starpu_task *task, const struct tic_forced_fo
     atomic_fetch_add_explicit(&tic_session->stand_ins, 1, memory_order_relaxed);
 }
 
+static bool are_whole(const struct outputs *outputs, bool placed)
+{
+    return tic_snapshot_is_whole(&tic_session->snapshot, outputs->values, outputs->count, placed);
+}
+
 bool tic_forced_use(struct starpu_task *task, uint64_t sequence, bool awaited)
 {
-    struct tic_session *session = tic_session;
-    struct tic_snapshot *snapshot = &session->snapshot;
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
     const struct tic_forced_found *result = tic_snapshot_forced_of(snapshot, sequence);
-    starpu_data_handle_t data[STARPU_NMAXBUFS];
+    struct outputs adopted = {.count = 0}, placed = {.count = 0};
 
     /* Results are of times when only main() had submitted. Who submits from elsewhere comes here
      * after this, under the same lock, or was here before: then the task would have to follow. */
-    if (__builtin_expect(!result, 1) || is_racy())
+    if (__builtin_expect(!result, 1) || is_racy() || result->count > STARPU_NMAXBUFS ||
+        !matches(task, result, &adopted, &placed) ||
+        (placed.count > 0 && (!tic_nodes_has_processor() || tic_nodes_has_disk())) ||
+        !are_whole(&adopted, false) || !are_whole(&placed, true))
         return false;
-    const struct tic_forced_value *values = tic_snapshot_forced_values(snapshot, result);
-    if (result->count > STARPU_NMAXBUFS || !matches(task, result, values, data))
-        return false;
-    bool idle = are_idle(result, data); /* else a task must write them, in its place among others */
-    if (!idle && (!tic_nodes_has_processor() || tic_nodes_has_disk()))
-        return false;
-    if (!tic_snapshot_is_whole(snapshot, values, result->count, !idle))
-        return false;
-    if (idle)
-        adopt(result, data);
-    else
-        submit_stand_in(task, result, data, awaited);
-    atomic_fetch_add_explicit(&session->forced_used, 1, memory_order_relaxed);
+    /* No cut has what is adopted before the rest is written. */
+    atomic_fetch_add(&snapshot->results.stand_ins, placed.count > 0);
+    if (adopted.count > 0)
+        adopt(sequence, &adopted, placed.count == 0);
+    if (placed.count > 0)
+        submit_stand_in(task, sequence, &placed, awaited);
+    atomic_fetch_add_explicit(&tic_session->forced_used, 1, memory_order_relaxed);
     return true;
 }

@@ -175,15 +175,18 @@ static void lose_result(struct plan *plan, size_t task)
         plan->accesses[plan->tasks[task].first + i].durable = false;
 }
 
-/* Reads what the task's result is needed for, or all of it. False: a value is damaged. */
-static bool verify(struct plan *plan, size_t task, bool all)
+/* Reads what is needed of the task's result: what somebody reads; and what it wrote where a task
+ * that is executed uses the data before it, as a task of ours writes that in any case. False: a
+ * value is damaged. */
+static bool verify(struct plan *plan, size_t task)
 {
     struct tic_snapshot *snapshot = plan->snapshot;
     bool whole = true;
 
     for (uint64_t k = 0; k < plan->tasks[task].count && whole; k++) {
         uint64_t access = plan->tasks[task].first + k;
-        if ((!plan->restores[access] && !all) || plan->value[access] == NO_VALUE)
+        if ((!plan->restores[access] && !plan->datums[plan->accesses[access].data].touched) ||
+            plan->value[access] == NO_VALUE)
             continue;
         struct tic_forced_value *value = &snapshot->recovery.values[plan->value[access]];
         whole =
@@ -201,19 +204,6 @@ static void touch(struct plan *plan, size_t task, uint32_t modes)
     }
 }
 
-/* Does it write what a task that is executed uses before it? Then a task of ours writes the result,
- * whether somebody will read it or not. */
-static bool is_placed(const struct plan *plan, size_t task)
-{
-    bool placed = false;
-
-    for (uint64_t k = 0; k < plan->tasks[task].count; k++) {
-        const struct tic_plan_access *access = &plan->accesses[plan->tasks[task].first + k];
-        placed |= (access->mode & TIC_PLAN_W) != 0 && plan->datums[access->data].touched;
-    }
-    return placed;
-}
-
 /* False: it has lost results. */
 static bool check_results(struct plan *plan)
 {
@@ -222,16 +212,13 @@ static bool check_results(struct plan *plan)
     for (size_t i = 0; i < plan->data_count; i++)
         plan->datums[i].touched = false;
     for (size_t t = 0; t < plan->task_count; t++) {
-        bool placed = plan->items[t].result && is_placed(plan, t);
-        if (plan->items[t].result && !verify(plan, t, placed)) {
+        if (plan->items[t].result && !verify(plan, t)) {
             lose_result(plan, t);
             whole = false;
         }
         bool by_main = plan->items[t].is_use && !plan->items[t].is_unknown;
         if (!plan->items[t].result)
             touch(plan, t, by_main ? TIC_PLAN_W : UINT32_MAX);
-        else if (placed)
-            touch(plan, t, TIC_PLAN_W);
     }
     return whole;
 }

@@ -88,11 +88,13 @@ bool tic_snapshot_is_whole(struct tic_snapshot *snapshot, const struct tic_force
                            uint32_t count, bool placed);
 /* Forgets those that are useless. */
 void tic_snapshot_drop_forced(struct tic_snapshot *snapshot);
-/* The task is done, and these handles, in the order of its values, hold what it wrote; nothing is
- * read. Only where every task before it that uses one of the handles is done, in the line or so:
- * cuts are closed under that. 0 or -ENOMEM. */
-int tic_snapshot_adopt(struct tic_snapshot *snapshot, const struct tic_forced_found *result,
-                       struct tic_handle *const *handles);
+/* These handles hold what a task wrote, and *done is done; done is NULL where a task of ours is to
+ * write the rest of its result, before the next cut. Nothing is read. Only where every task before
+ * it that uses one of the handles is done, in the line or so: cuts are closed under that. 0 or
+ * -ENOMEM. */
+int tic_snapshot_adopt(struct tic_snapshot *snapshot, const uint64_t *done,
+                       const struct tic_forced_value *values, struct tic_handle *const *handles,
+                       uint32_t count);
 void tic_snapshot_forget_forced(struct tic_snapshot *snapshot);
 
 /* ---- checkpoint thread ---------------------------------------------------------------------- */

@@ -432,17 +432,17 @@ static void take_value_locked(struct tic_snapshot *snapshot, struct tic_handle *
     tic_unlock(&handle->saving.lock);
 }
 
-int tic_snapshot_adopt(struct tic_snapshot *snapshot, const struct tic_forced_found *result,
-                       struct tic_handle *const *handles)
+int tic_snapshot_adopt(struct tic_snapshot *snapshot, const uint64_t *done,
+                       const struct tic_forced_value *values, struct tic_handle *const *handles,
+                       uint32_t count)
 {
-    const struct tic_forced_value *values = tic_snapshot_forced_values(snapshot, result);
     struct tic_graph *graph = snapshot->graph;
 
     tic_lock(&graph->lock);
     uint64_t epoch = atomic_load(&snapshot->cut.epoch); /* cuts are raised under the graph lock */
     struct tic_sequence_list *list = &snapshot->results.adopted[epoch & 1];
-    bool fine = tic_append(list->items, list->count, list->capacity, &result->sequence) == 0;
-    for (uint32_t i = 0; i < result->count && fine; i++) {
+    bool fine = !done || tic_append(list->items, list->count, list->capacity, done) == 0;
+    for (uint32_t i = 0; i < count && fine; i++) {
         take_value_locked(snapshot, handles[i], &values[i], epoch);
         fine &= tic_graph_note_changed_locked(graph, handles[i]);
     }

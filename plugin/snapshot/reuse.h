@@ -6,9 +6,10 @@
  * A replaced value is needed no more when the log holds the result that replaced it and the result
  * of each task that has read it. Three rules make that so:
  * - a use that a restart makes again marks the data (tic_reuse_note_use): by a task without a
- *   result that a restart can use, or by main(), in an access or a partition. Results after it must
- * take their place among others in a restart, so all are kept until a line has that use; for good
- * of data that main() holds while it submits tasks that write it (tic_reuse_exclude);
+ *   result that a restart can use, by a message, or by main(), in an access or a partition. Later
+ *   results on that data must take their place among others in a restart, so all are kept until a
+ *   line has that use; for good of data that main() holds while it submits tasks that write it
+ *   (tic_reuse_exclude);
  * - a row waits until each task that ran when its value was replaced has ended, and so was logged:
  *   the hook at the end of a task comes after StarPU has released its data;
  * - only a value that this run has logged, of the write directly before, and that no cut defines,

@@ -384,6 +384,25 @@ EOF
     done
 }
 
+# Each task writes a tile that is sent, and one that never is: what it wrote there is overwritten, and its space
+# used again. Each kill costs a task a rank had begun.
+@test "sel: what a task wrote beside what was sent need not be there any more" {
+    build_ranks
+    local expected all point kills=0 period=1000
+    export STARPU_TIC_PROTOCOL=sel STARPU_TIC_VERIFY=0
+    count_as plain ranks 2 ./mixed 1200 8 pairs
+    expected=$(results)
+    all=$(executions plain)
+    for point in task-end:400@1 task-end:100@0; do
+        STARPU_TIC_FAIL=$point count_as count lines_of 2 ./mixed 1200 8 pairs && return 1
+        kills=$((kills + 1))
+    done
+    count_as count lines_of 2 ./mixed 1200 8 pairs
+    is_fine
+    gives "$expected"
+    [ "$(executions count)" -le $((all + 2 * kills)) ]
+}
+
 @test "sel: no rank uses results where one does what comes in no order" {
     build_ranks
     local expected period=1000

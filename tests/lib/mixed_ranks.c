@@ -10,8 +10,10 @@
  *
  * Or main() of rank 0 sends what it was told of the time, or tasks of the second half commute.
  *
- * mixed_ranks STEPS TILES [pruned|callbacks|groups|shared|tests|sums|clock|commutes|plain|random
- * SEED]: compiled by mpicc where it is wanted.
+ * Or each task writes a second tile, too, which no other rank reads.
+ *
+ * mixed_ranks STEPS TILES [pruned|callbacks|groups|shared|tests|sums|clock|commutes|pairs|plain|
+ * random SEED]: compiled by mpicc where it is wanted.
  */
 #include <starpu_mpi.h>
 #include <dirent.h>
@@ -28,6 +30,7 @@ enum {
     ROUND = 8,
     FIRST_TAG = 10000,
     OWN_TAG = 20000,
+    PAIR_TAG = 25000,
     SECOND_TAG = 30000,
     CROSS_TAG = 35000,
     ASK_TAG = 37000,
@@ -39,7 +42,7 @@ enum {
 static MPI_Comm comm = MPI_COMM_WORLD;
 static int rank, ranks, steps, tiles;
 static uint64_t **memory;
-static starpu_data_handle_t *handles, pile;
+static starpu_data_handle_t *handles, *seconds, pile; /* seconds: in pairs, or NULL */
 
 /* MIXED_RANKS_COUNT=PATH: a byte in PATH-<rank> for each time that the kernel is executed. */
 static int executions = -1;
@@ -77,6 +80,21 @@ static void mix(void *buffers[], void *arg)
 static struct starpu_codelet codelet = {
     .cpu_funcs = {mix}, .nbuffers = 2, .modes = {STARPU_RW, STARPU_R}, .name = "mix"};
 
+static void mix_pair(void *buffers[], void *arg)
+{
+    uint64_t *second = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[1]);
+    void *others[] = {buffers[0], buffers[2]};
+
+    mix(others, arg);
+    for (int i = 0; i < WORDS; i++)
+        second[i] = second[i] * 31 + ((uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]))[i];
+}
+
+static struct starpu_codelet pairing = {.cpu_funcs = {mix_pair},
+                                        .nbuffers = 3,
+                                        .modes = {STARPU_RW, STARPU_RW, STARPU_R},
+                                        .name = "pair"};
+
 static uint64_t hash(const uint64_t *words)
 {
     uint64_t sum = 0;
@@ -86,6 +104,23 @@ static uint64_t hash(const uint64_t *words)
     return sum;
 }
 
+static uint64_t look(starpu_data_handle_t data)
+{
+    uint64_t sum;
+
+    starpu_data_acquire(data, STARPU_R);
+    sum = hash((const uint64_t *)starpu_vector_get_local_ptr(data));
+    starpu_data_release(data);
+    return sum;
+}
+
+static void register_tile(starpu_data_handle_t *handle, uint64_t *words, int tag, int owner)
+{
+    starpu_vector_data_register(handle, owner == rank ? STARPU_MAIN_RAM : -1,
+                                owner == rank ? (uintptr_t)words : 0, WORDS, sizeof(*words));
+    starpu_mpi_data_register_comm(*handle, tag, owner, comm);
+}
+
 static void register_tiles(void)
 {
     for (int i = 0; i < tiles; i++) {
@@ -93,9 +128,9 @@ static void register_tiles(void)
         memory[i] = calloc(WORDS, sizeof(**memory));
         for (int k = 0; k < WORDS && mine; k++)
             memory[i][k] = (uint64_t)i * WORDS + (uint64_t)k + (getenv("MIXED_INPUT") != NULL);
-        starpu_vector_data_register(&handles[i], mine ? STARPU_MAIN_RAM : -1,
-                                    mine ? (uintptr_t)memory[i] : 0, WORDS, sizeof(**memory));
-        starpu_mpi_data_register_comm(handles[i], i, i % ranks, comm);
+        register_tile(&handles[i], memory[i], i, i % ranks);
+        if (seconds)
+            register_tile(&seconds[i], calloc(WORDS, sizeof(**memory)), PAIR_TAG + i, i % ranks);
     }
 }
 
@@ -106,7 +141,11 @@ static void insert(int step, bool pruned)
     if (to == from || (pruned && starpu_mpi_data_get_rank(handles[to]) != rank &&
                        starpu_mpi_data_get_rank(handles[from]) != rank))
         return;
-    starpu_mpi_task_insert(comm, &codelet, STARPU_RW, handles[to], STARPU_R, handles[from], 0);
+    if (seconds)
+        starpu_mpi_task_insert(comm, &pairing, STARPU_RW, handles[to], STARPU_RW, seconds[to],
+                               STARPU_R, handles[from], 0);
+    else
+        starpu_mpi_task_insert(comm, &codelet, STARPU_RW, handles[to], STARPU_R, handles[from], 0);
     if (pruned) /* who does not enter what writes it keeps no copy */
         starpu_mpi_cache_flush(comm, handles[from]);
 }
@@ -275,17 +314,13 @@ static void print_tiles(void)
 static uint64_t pass_on(starpu_data_handle_t own, starpu_data_handle_t got)
 {
     starpu_mpi_req request;
-    uint64_t sum;
 
     starpu_task_insert(&bumping, STARPU_RW, got, 0);
     starpu_mpi_isend(own, &request, (rank + 1) % ranks, FIRST_TAG + rank, comm);
     starpu_mpi_recv(got, (rank + ranks - 1) % ranks, FIRST_TAG + (rank + ranks - 1) % ranks, comm,
                     MPI_STATUS_IGNORE);
     starpu_mpi_wait(&request, MPI_STATUS_IGNORE);
-    starpu_data_acquire(got, STARPU_R);
-    sum = hash((const uint64_t *)starpu_vector_get_local_ptr(got));
-    starpu_data_release(got);
-    return sum;
+    return look(got);
 }
 
 /* ---- reductions ------------------------------------------------------------------------------ */
@@ -333,7 +368,6 @@ static void register_sums(void)
 static uint64_t reduce(starpu_data_handle_t got)
 {
     int before = (rank + ranks - 1) % ranks;
-    uint64_t sum;
 
     for (int i = 0; i < tiles; i++)
         starpu_mpi_task_insert(comm, &sharing, STARPU_REDUX, total, STARPU_R, handles[i], 0);
@@ -343,10 +377,7 @@ static uint64_t reduce(starpu_data_handle_t got)
         starpu_task_insert(&sharing, STARPU_REDUX, own_sum, STARPU_R, handles[rank], 0);
     starpu_mpi_isend_detached(own_sum, (rank + 1) % ranks, SUM_TAG + 1 + rank, comm, NULL, NULL);
     starpu_mpi_recv(got, before, SUM_TAG + 1 + before, comm, MPI_STATUS_IGNORE);
-    starpu_data_acquire(got, STARPU_R);
-    sum = hash((const uint64_t *)starpu_vector_get_local_ptr(got));
-    starpu_data_release(got);
-    return sum;
+    return look(got);
 }
 
 /* ---- the time, and commuting tasks ----------------------------------------------------------- */
@@ -667,6 +698,8 @@ int main(int argc, char **argv)
         MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm);
     memory = calloc((size_t)tiles, sizeof(*memory));
     handles = calloc((size_t)tiles, sizeof(*handles));
+    if (argc > 3 && strcmp(argv[3], "pairs") == 0)
+        seconds = calloc((size_t)tiles, sizeof(*seconds));
     starpu_vector_data_register(&arrived, STARPU_MAIN_RAM, (uintptr_t)got, WORDS, sizeof(*got));
     register_tiles();
     if (sums)
@@ -719,6 +752,8 @@ int main(int argc, char **argv)
             begin_relay(&relays[begun++]);
         if (step == steps / 2)
             starpu_mpi_data_migrate(comm, handles[tiles - 1], 0);
+        if (step == steps / 2 && seconds)
+            starpu_mpi_data_migrate(comm, seconds[tiles - 1], 0);
     }
     if (plain)
         starpu_task_wait_for_all();
@@ -731,18 +766,17 @@ int main(int argc, char **argv)
         print_tiles();
     for (int i = 0; i < tiles; i++)
         if (starpu_mpi_data_get_rank(handles[i]) == rank) {
-            starpu_data_acquire(handles[i], STARPU_R);
-            all = all * 31 + hash((const uint64_t *)starpu_vector_get_local_ptr(handles[i]));
-            starpu_data_release(handles[i]);
+            all = all * 31 + look(handles[i]);
+            all = seconds ? all * 31 + look(seconds[i]) : all;
         }
-    starpu_data_acquire(pile, STARPU_R);
-    all = all * 31 + hash((const uint64_t *)starpu_vector_get_local_ptr(pile));
-    starpu_data_release(pile);
+    all = all * 31 + look(pile);
     starpu_data_unregister(pile);
     for (int i = 0; i < rounds; i++)
         end_relay(&relays[i]);
     for (int i = 0; i < tiles; i++)
         starpu_data_unregister(handles[i]);
+    for (int i = 0; i < tiles && seconds; i++)
+        starpu_data_unregister(seconds[i]);
     if (sums) {
         starpu_data_unregister(total);
         starpu_data_unregister(own_sum);

@@ -74,21 +74,43 @@ static void finish(uint64_t sequence, unsigned which, uint64_t word)
     tic_rig_end(&rig, 1);
 }
 
+/* The same of both handles, of the second one 100 more: equal values share a row. */
+static void write_both(uint64_t sequence, uint64_t word)
+{
+    struct tic_slot *slot = tic_cut_slot(&rig.snapshot.cut, 1);
+    struct tic_forced forced = {.sequence = sequence};
+
+    create(sequence, to(0, RW), to(1, RW));
+    assert_true(tic_rig_submit(&rig, sequence + 1));
+    tic_rig_begin(&rig, 1, sequence, handles[0]);
+    tic_snapshot_write(&rig.snapshot, slot, atomic_load(&rig.snapshot.cut.epoch), handles[1]);
+    memory[0][0] = word;
+    memory[1][0] = word + 100;
+    assert_true(tic_snapshot_force(&rig.snapshot, slot, &forced));
+    tic_rig_end(&rig, 1);
+}
+
 static void write_task(uint64_t sequence, unsigned which, uint64_t word)
 {
     create(sequence, to(which, RW), 0);
     finish(sequence, which, word);
 }
 
-/* The last value that was logged is not what it was. */
-static void damage_last(void)
+/* A value of the task that was logged last is not what it was. */
+static void damage_last_of(unsigned output)
 {
     const struct tic_forced_kept *last =
         &rig.snapshot.results.kept[rig.snapshot.results.kept_count - 1];
     struct tic_place place;
 
-    assert_int_equal(tic_rows_locate(&rig.store.rows, last->rows[0], sizeof(memory[0]), &place), 0);
+    assert_int_equal(
+        tic_rows_locate(&rig.store.rows, last->rows[output], sizeof(memory[0]), &place), 0);
     assert_int_equal(pwrite(place.fd, "xyz", 3, place.offset + 8), 3);
+}
+
+static void damage_last(void)
+{
+    damage_last_of(0);
 }
 
 static const struct tic_forced_found *found(uint64_t sequence)
@@ -166,6 +188,26 @@ static void test_damaged_result_behind_a_task_that_is_executed(void **state)
     assert_int_equal(fate(1), TIC_FATE_GOOD); /* it is executed, and reads this */
     assert_int_equal(fate(4), TIC_FATE_GOOD);
     assert_int_equal(rig.snapshot.recovery.planned.executes, 2);
+}
+
+/* What the task wrote besides goes the way of all results: the newest is needed. */
+static void test_only_data_that_is_used_before_has_its_results_placed(void **state)
+{
+    const uint64_t access[3] = {0, 3, 2}; /* handle, writes, when it had submitted two */
+
+    (void)state;
+    write_both(1, 41);
+    log_record(TIC_LOGGED_ACQUIRED, access, 3);
+    write_both(2, 42);
+    damage_last_of(1); /* another result may have its space */
+    write_both(3, 43);
+    restart();
+    assert_int_equal(rig.snapshot.recovery.planned.executes, 0);
+    assert_int_equal(tic_snapshot_forced_values(&rig.snapshot, found(2))[0].fate, TIC_FATE_GOOD);
+    assert_int_equal(tic_snapshot_forced_values(&rig.snapshot, found(2))[1].fate, TIC_FATE_SPARE);
+    for (unsigned i = 0; i < HANDLES; i++)
+        assert_int_equal(tic_snapshot_forced_values(&rig.snapshot, found(3))[i].fate,
+                         TIC_FATE_GOOD);
 }
 
 static void test_what_main_reads_is_needed(void **state)
@@ -265,7 +307,10 @@ static void adopt(uint64_t sequence, unsigned which)
     struct tic_handle *const only[1] = {handles[which]};
 
     assert_true(tic_rig_submit(&rig, sequence + 1));
-    assert_int_equal(tic_snapshot_adopt(&rig.snapshot, found(sequence), only), 0);
+    assert_int_equal(tic_snapshot_adopt(&rig.snapshot, &sequence,
+                                        tic_snapshot_forced_values(&rig.snapshot, found(sequence)),
+                                        only, 1),
+                     0);
 }
 
 static uint64_t value_in(const struct tic_line *line, unsigned which)
@@ -322,6 +367,34 @@ static void test_taken_over_after_a_cut_is_not_in_its_line(void **state)
     tic_line_clear(&line);
 }
 
+/* A task of ours writes the other value. */
+static void test_taken_over_in_part_is_in_a_line_with_the_rest(void **state)
+{
+    struct tic_line line;
+
+    (void)state;
+    write_both(1, 41);
+    restart();
+    register_handles();
+    assert_true(tic_rig_submit(&rig, 2));
+    atomic_fetch_add(&rig.snapshot.results.stand_ins, 1);
+    assert_int_equal(tic_snapshot_adopt(&rig.snapshot, NULL,
+                                        &tic_snapshot_forced_values(&rig.snapshot, found(1))[1],
+                                        &handles[1], 1),
+                     0);
+    assert_int_equal(tic_checkpoint_run(&rig.snapshot), 1); /* not now */
+    tic_rig_begin(&rig, 1, 1, handles[0]);
+    memory[0][0] = 41;
+    tic_rig_end(&rig, 1);
+    atomic_fetch_sub(&rig.snapshot.results.stand_ins, 1);
+    assert_int_equal(tic_checkpoint_run(&rig.snapshot), 0);
+    assert_true(tic_rig_newest(&rig, &line));
+    assert_true(tic_rig_is_done(&line, 1));
+    assert_int_equal(value_in(&line, 0), 41);
+    assert_int_equal(value_in(&line, 1), 141);
+    tic_line_clear(&line);
+}
+
 /* The run that took it over is killed before its first line, or after it. */
 static void test_taken_over_survives_the_next_crash(void **state)
 {
@@ -353,6 +426,7 @@ int main(void)
         TEST(test_a_task_without_result_needs_what_it_reads),
         TEST(test_results_behind_a_task_that_is_executed_are_needed),
         TEST(test_damaged_result_behind_a_task_that_is_executed),
+        TEST(test_only_data_that_is_used_before_has_its_results_placed),
         TEST(test_what_main_reads_is_needed),
         TEST(test_a_task_that_the_log_does_not_know_may_read),
         TEST(test_without_created_tasks_nothing_is_known),
@@ -362,6 +436,7 @@ int main(void)
         TEST(test_results_can_be_ignored),
         TEST(test_taken_over_is_done_in_the_next_line),
         TEST(test_taken_over_after_a_cut_is_not_in_its_line),
+        TEST(test_taken_over_in_part_is_in_a_line_with_the_rest),
         TEST(test_taken_over_survives_the_next_crash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -303,7 +303,10 @@ static void test_line_names_no_row_of_another(void **state)
     for (uint64_t i = 1; i <= count; i++) {
         const struct tic_forced_found *result = tic_snapshot_forced_of(&rig.snapshot, i);
         assert_true(tic_rig_submit(&rig, i + 1));
-        assert_int_equal(tic_snapshot_adopt(&rig.snapshot, result, &handle), 0);
+        assert_int_equal(tic_snapshot_adopt(&rig.snapshot, &i,
+                                            tic_snapshot_forced_values(&rig.snapshot, result),
+                                            &handle, 1),
+                         0);
         atomic_store(&rig.snapshot.replaying, false);
         if (i == 1)
             assert_int_equal(tic_checkpoint_run(&rig.snapshot), 1);
