@@ -102,7 +102,8 @@ struct tic_ranks_messages {
     void (*await_tasks)(void);
     /* It asks for a message with this data. done: a restart does not make it. */
     void (*note_asked)(void *data, bool receives, bool done);
-    /* StarPU-MPI is about to be asked for it, or ours writes it; and: its data is granted. */
+    /* StarPU-MPI is about to be asked for it, or ours writes it; and: it begins, after all cuts
+     * that do not count it. */
     void (*note_made)(void *data, bool receives);
     void (*note_begun)(void *data);
     /* A restart keeps what was not done from StarPU until main() is at the cut; true, play will be

@@ -286,7 +286,7 @@ static void note_made(void *data, bool receives)
     tic_unlock(&tic_session->submit);
 }
 
-/* A restart makes it again until a line has it. */
+/* A restart makes it again until a line has it, which has this use then, too. */
 static void note_use(struct tic_handle *handle)
 {
     if (tic_session->snapshot.options.log_all)
@@ -486,10 +486,10 @@ static void note_received(void *data, void (*note)(void *arg), void *arg)
         note(arg);
         return;
     }
-    note_use(handle);
     tic_looks_note_write(handle);
     tic_handle_locate_homeless(handle);
     tic_snapshot_touch_noting(&tic_session->snapshot, handle, note, arg);
+    note_use(handle);
 }
 
 static void note_hold(double since)

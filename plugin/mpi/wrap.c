@@ -64,7 +64,6 @@ static void end_ask(void)
 static void send_granted(void *send)
 {
     tic_mpi_core->guard(1);
-    tic_mpi_core->messages.note_begun(((struct tic_message *)send)->data);
     tic_channels_send(send);
     tic_mpi_core->guard(-1);
 }

@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Checks that messages are numbered and counted by channel, that no send begins while they are
- * held, and that the leader finds orphans and messages in transit. */
+ * held, and the core knows before each, and that the leader finds orphans and messages in transit.
+ */
 #include <stdlib.h>
 
 #include "lib/testing.h"
 #include "mpi/channels.h"
+#include "mpi/core.h"
 
 enum { TAG = 7 };
 
-static int order[16], begun;
+static int order[16], begun, noted;
+
+static void note_begun(void *data)
+{
+    (void)data;
+    noted++;
+}
+
+static const struct tic_ranks_core core = {.messages.note_begun = note_begun};
+const struct tic_ranks_core *tic_mpi_core = &core;
 
 static void begin(void *arg)
 {
+    assert_int_equal(noted, begun + 1);
     order[begun++] = (int)(intptr_t)arg;
 }
 
@@ -57,7 +69,7 @@ static void test_held_sends_begin_later_in_their_order(void **state)
     unsigned long count;
     bool disorder;
     (void)state;
-    begun = 0;
+    begun = noted = 0;
     send(1, TAG, 1);
     assert_int_equal(begun, 1);
     free(tic_channels_hold(&count, &disorder));
@@ -65,6 +77,7 @@ static void test_held_sends_begin_later_in_their_order(void **state)
     send(2, TAG, 3);
     send(1, TAG, 4);
     assert_int_equal(begun, 1);
+    assert_int_equal(noted, 1);
     free(tic_channels_hold(&count, &disorder)); /* they are not counted */
     assert_int_equal(count, 1);
     tic_channels_open();
@@ -152,7 +165,7 @@ static void test_another_order_is_seen(void **state)
     bool disorder;
     (void)state;
     first->callback = second->callback = begin;
-    begun = 0;
+    begun = noted = 0;
     tic_channels_send(second);
     tic_channels_send(first);
     free(tic_channels_hold(&count, &disorder));
