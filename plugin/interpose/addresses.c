@@ -12,16 +12,24 @@
 #include "interpose/looks_list.h"
 #include "session/symbol.h"
 #include "session/uses.h"
-#include "unseen/left.h"
 
 /* Bytes of data that is searched: such structures are small. What tasks write is most of the data,
  * and is read early to be searched. */
 enum { MOST_BYTES = 65536, MOST_WRITTEN = 4096 };
 
+/* TIC_LOOK_LEFT: in a restart, had a task put one there? */
+static bool has_look(uint64_t kind, const struct tic_handle *handle)
+{
+    size_t count;
+
+    tic_graph_find_look(&tic_session->graph, kind, handle->id, 0, &count);
+    return count > 0;
+}
+
 /* Where there is no home node, nothing of main()'s was there. */
 bool tic_addresses_are_sought(const struct tic_handle *handle)
 {
-    bool left = tic_left_some(handle);
+    bool left = has_look(TIC_LOOK_LEFT, handle);
     uint64_t most = tic_data_holds_values(handle) && !left ? MOST_WRITTEN : MOST_BYTES;
 
     if (handle->home_node < 0)
@@ -87,11 +95,9 @@ static bool was_first(const struct tic_handle *handle, uint64_t at, uint64_t was
  * known: what main() writes in accesses from then on is, too. */
 static bool is_written(const struct tic_handle *handle)
 {
-    size_t count = 0;
-
-    if (handle->restart.restored && tic_data_was_written(handle))
-        tic_graph_find_look(&tic_session->graph, TIC_LOOK_FIRST, handle->id, 0, &count);
-    return count > 0 || tic_data_holds_values(handle);
+    return (handle->restart.restored && tic_data_was_written(handle) &&
+            has_look(TIC_LOOK_FIRST, handle)) ||
+           tic_data_holds_values(handle);
 }
 
 /* Where tasks have not written it, it is what main() put there, or what was in that memory
@@ -99,7 +105,7 @@ static bool is_written(const struct tic_handle *handle)
 static bool take_own(const struct tic_handle *handle, char *recorded, char *own)
 {
     uint64_t size = tic_shape_bytes(&handle->layout.shape);
-    bool written = is_written(handle), left = tic_left_some(handle), any = false;
+    bool written = is_written(handle), left = has_look(TIC_LOOK_LEFT, handle), any = false;
 
     for (uint64_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
         uint64_t was, is;

@@ -4,7 +4,6 @@
 #include "interpose/looks.h"
 #include "replay/replay.h"
 #include "session/context.h"
-#include "unseen/statics.h"
 
 static __thread const struct tic_running_callback *here __attribute__((tls_model("initial-exec")));
 
@@ -50,7 +49,7 @@ void tic_callback_run(void (*run)(void *), void *argument,
     int guard = tic_guard;
 
     here = running;
-    tic_statics_enter_callback();
+    TIC_LINT(look, true);
     tic_guard = 0;
     tic_in_callback++;
     run(argument);

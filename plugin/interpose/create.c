@@ -18,10 +18,6 @@
 #include "session/about.h"
 #include "session/context.h"
 #include "session/ranks.h"
-#include "report/pages.h"
-#include "report/report.h"
-#include "unseen/suppress.h"
-#include "unseen/statics.h"
 #include "report/told.h"
 #include "store/h5load.h"
 #include "store/held.h"
@@ -151,15 +147,10 @@ struct tic_session *tic_session_create(const struct tic_settings *settings)
     if (!tic_type_rules_set(settings->types))
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
     session->process = getpid();
-    tic_suppress_read(settings->suppressions);
-    session->snapshot.unregistered.look = tic_statics_look;
     session->snapshot.unregistered.trusted = settings->pointers == TIC_POINTERS_TRUST;
+    session->report = session->snapshot.options.dry = settings->report[0] != '\0';
+    TIC_LINT(begin, session);
     tic_answers_start();
-    if (settings->report[0]) {
-        session->snapshot.options.dry = true;
-        session->report = tic_report_create(&session->graph, settings->events);
-        tic_pages_enable(session->report && settings->pages);
-    }
     tic_about_fill(&session->snapshot.about);
     return session;
 }

@@ -15,11 +15,8 @@
 #include "interpose/record.h"
 #include "interpose/release.h"
 #include "interpose/position.h"
-#include "report/report.h"
 #include "interpose/shape.h"
 #include "interpose/typed.h"
-#include "unseen/extent.h"
-#include "unseen/statics.h"
 #include "real/real.h"
 
 /* Memory is listed for comparison under the graph lock: what is listed has all that is above. */
@@ -59,10 +56,9 @@ struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node,
     handle->signed_size = handle->packer ? 0 : tic_shape_bytes(&handle->layout.shape);
     tic_real.starpu_data_set_user_data(data, handle);
     tic_data_remember(data, handle);
-    tic_statics_note_data(handle);
     if (tic_handle_has_memory(handle))
         tic_freed_note_data(handle, handle->layout.base);
-    tic_report_register(tic_session->report, handle);
+    TIC_LINT(note, TIC_LINT_REGISTERED, handle);
     tic_record_registered(handle);
     struct tic_graph *graph = &tic_session->graph;
     if (handle->restart.pending && tic_spawns_has_kept(&graph->spawns) &&
@@ -115,8 +111,8 @@ void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
         return;
     }
     struct tic_handle *handle = tic_data_add(data, home_node, NULL);
-    why = handle && tic_handle_has_memory(handle) ? tic_extent_beyond(handle->id, &handle->layout)
-                                                  : NULL;
+    if (handle && tic_handle_has_memory(handle) && tic_lint.beyond)
+        why = tic_lint.beyond(handle->id, &handle->layout);
     if (why)
         tic_session_unprotect(tic_session_place("starpu_data_register"), why);
     else if (handle)

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "session/context.h"
 #include "session/lookup.h"
-#include "report/report.h"
 #include "interpose/shape.h"
 #include "real/real.h"
 
@@ -60,7 +59,7 @@ void tic_digest_after_unregister(const struct tic_return *returned)
 {
     if (!returned->layout.base || !tic_layout_is_mapped(&returned->layout))
         return; /* or the program has given the memory away before */
-    tic_report_data(tic_session->report, returned->id, &returned->layout);
+    TIC_LINT(returned, returned->id, &returned->layout);
     if (is_asked())
         add('U', returned->id, &returned->layout);
 }

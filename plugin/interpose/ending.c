@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "replay/replay.h"
 #include "session/context.h"
-#include "report/report.h"
 #include "interpose/restore_all.h"
 #include "session/kernels.h"
 #include "interpose/callback_redo.h"
@@ -39,7 +38,7 @@ void tic_session_unprotect_now(const char *what, const char *why)
     if (!atomic_load(&session->watching) || tic_session_context() == TIC_CONTEXT_STARPU)
         return;
     if (session->report) {
-        tic_report_problem(session->report, what, why);
+        TIC_LINT(problem, what, why);
         ending->fold_all(); /* others than the owner thread may use the data next */
         return;
     }

@@ -19,7 +19,6 @@
 #include "interpose/pins.h"
 #include "report/told.h"
 #include "session/context.h"
-#include "unseen/blocks.h"
 #include "unseen/heap.h"
 
 #define PUBLIC __attribute__((visibility("default")))
@@ -106,7 +105,7 @@ static void note(const void *block, size_t bytes)
 {
     if (bytes == 0)
         return;
-    tic_blocks_note_freed(block);
+    TIC_LINT(freed, block);
     if (tic_freed_may_concern(block, bytes) && tic_freed_note_block(block, bytes) > 0)
         tell();
 }

@@ -26,16 +26,11 @@
 #include "session/lookup.h"
 #include "session/marks.h"
 #include "session/nodes.h"
-#include "report/perturb.h"
-#include "unseen/followed.h"
-#include "unseen/left.h"
-#include "unseen/observe.h"
 #include "interpose/reads.h"
 #include "interpose/redo_values.h"
 #include "interpose/repeat.h"
 #include "interpose/shape.h"
 #include "interpose/spawn.h"
-#include "unseen/statics.h"
 #include "interpose/writeback.h"
 #include "session/task.h"
 #include "replay/replay.h"
@@ -192,13 +187,6 @@ static void show_end(const struct tic_slot *slot)
         tic_beacon_end(session->beacon, slot->number);
 }
 
-/* Its effect is elsewhere: what changes in a wait of main() may be its own, also if a restart may
- * skip it. */
-static bool has_effect_elsewhere(const struct tic_slot *slot)
-{
-    return slot->writing.count == 0 && (tic_session->settings.rerun || !slot->counts);
-}
-
 /* Of a task that a restart executes again: its begin, then its end. */
 static void note_ran(enum tic_history_kind kind, uint64_t key, uint64_t epoch)
 {
@@ -221,9 +209,7 @@ static void finish(struct tic_slot *slot)
     if (tic_trace_is_on())
         tic_trace_end(slot->number);
     tic_failpoint(TIC_FAIL_TASK_END);
-    if (has_effect_elsewhere(slot))
-        tic_statics_note_again(true);
-    tic_observe_note_end(slot->sequence);
+    TIC_LINT(task_ends, slot);
     show_end(slot);
     tic_arguments_end(slot);
     if (!slot->counts) {
@@ -254,7 +240,6 @@ static bool is_mine(const struct starpu_task *task)
 /* Main memory holds what it has written. */
 static void settle(struct tic_slot *slot, bool more)
 {
-    tic_left_end(slot);
     tic_forced_end(slot, more);
     if (!slot->away) /* else it was told before, where the kernel has run */
         tic_extend_end(slot, more);
@@ -283,7 +268,7 @@ static void end_task(struct starpu_task *task)
         if (__builtin_expect(slot->away, 0)) {
             end_away(task, slot, more);
         } else {
-            tic_followed_end(task, slot);
+            TIC_LINT(kernel_ends, task, slot);
             settle(slot, more);
         }
     }
@@ -379,12 +364,9 @@ static void begin_task(struct starpu_task *task)
     if (spawn)
         atomic_store_explicit(&spawn->started, epoch, memory_order_release);
     begin_writes(task, slot, epoch);
-    tic_followed_begin(task, slot);
-    tic_left_begin(task, slot);
     slot->counts = slot->writing.count > 0 || !runs_again(task, spawn);
     uint64_t key = spawn ? spawn->task.id : slot->sequence;
-    if (has_effect_elsewhere(slot))
-        tic_statics_note_again(false);
+    TIC_LINT(kernel_begins, task, slot);
     if (!slot->counts) {
         note_ran(TIC_HISTORY_BEGIN, key, epoch);
         log_reads(task, slot, key, epoch);
@@ -501,7 +483,7 @@ static void pre_exec(struct starpu_task *task, unsigned context)
         begin_part(task, size);
     else
         begin_task(task);
-    tic_perturb_stack();
+    TIC_LINT(goes_on, NULL, false);
 }
 
 static void post_exec(struct starpu_task *task, unsigned context)

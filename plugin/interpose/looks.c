@@ -18,8 +18,6 @@
 #include "interpose/looks_packed.h"
 #include "interpose/looks_replay.h"
 #include "replay/replay.h"
-#include "report/looks_tell.h"
-#include "unseen/statics.h"
 
 enum { STACK_BYTES = 4096 };           /* data up to this size is copied on the stack */
 enum { FEW = 64 };                     /* so many data are always compared */
@@ -56,15 +54,15 @@ static bool is_logged(const struct tic_handle *handle)
 void tic_looks_add(struct tic_handle *handle)
 {
     if (tic_handle_has_memory(handle))
-        atomic_store(&tic_looks_visible, true);
+        atomic_store(&tic_session->has_memory, true);
     if (handle->packer && handle->home_node >= 0) {
-        tic_looks_note_packed(handle);
+        TIC_LINT(note, TIC_LINT_UNLOGGED, handle);
         tic_looks_packed_add(handle);
     }
     if (!tic_session_sees(handle))
         return;
     if (!is_logged(handle)) {
-        tic_looks_note_large(handle);
+        TIC_LINT(note, TIC_LINT_UNLOGGED, handle);
         return;
     }
     tic_lock(&tic_session->submit);
@@ -214,7 +212,7 @@ static void log_all(void)
     } else {
         tic_looks_append(looks.waits, TIC_LOOK_PARTIAL, NULL, 0);
     }
-    tic_looks_tell(looks.waits, looks.partial);
+    TIC_LINT(looked, looks.waits, looks.partial);
 }
 
 /* ---- callbacks ------------------------------------------------------------------------------- */
@@ -268,8 +266,6 @@ void tic_looks_show_callback(uint64_t key)
 
 void tic_looks_enter(void)
 {
-    if (tic_session->report && tic_session_context() == TIC_CONTEXT_MAIN)
-        tic_looks_note_wait();
     if (looks.inside || !tic_session->snapshot.verify.looks ||
         tic_session_context() != TIC_CONTEXT_MAIN)
         return;

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "session/context.h"
-#include "report/looks_tell.h"
 #include "session/lookup.h"
 
 struct tic_handle_list tic_looks_list;
@@ -101,10 +100,6 @@ void tic_looks_list_small(struct starpu_task *task, struct tic_small *small)
         const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         if (handle && handle->use.look)
             small->ids[small->count++] = handle->id;
-        else if (handle && tic_session_sees(handle))
-            tic_looks_tell_large_of_callback(task);
-        else if (handle && handle->packer && tic_session->settings.verify > 0)
-            tic_looks_tell_packed_of_callback(task, handle);
     }
 }
 

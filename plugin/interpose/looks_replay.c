@@ -14,7 +14,6 @@
 #include "session/context.h"
 #include "interpose/looks_list.h"
 #include "interpose/redo_values.h"
-#include "report/looks_tell.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 
@@ -175,7 +174,7 @@ bool tic_looks_show(struct tic_handle *handle, bool tells,
     tic_unlock(&handle->saving.lock);
     bool sees = last && tic_redo_may_see(handle, saved.checksum);
     if (!last && tells)
-        tic_looks_tell_overwritten(handle);
+        TIC_LINT(note, TIC_LINT_OVERWRITTEN, handle);
     if (sees)
         write(handle, &saved);
     return sees || !last;

@@ -29,7 +29,6 @@
 #include "recovery/recovery.h"
 #include "store/files.h"
 #include "snapshot/extending.h"
-#include "unseen/pointers.h"
 #include "base/io.h"
 
 /* A leaf, but for what opening a store takes: time() of main() may come while a thread starts. */
@@ -107,8 +106,6 @@ static bool open_store(struct tic_session *session, bool create)
     session->graph.signature.ignores = settings->arguments == TIC_ARGUMENTS_IGNORE;
     struct opening opening = {session, directory, tic_session_load_module(), create, 0};
     tic_apart_call(open_apart, &opening);
-    if (tic_advice_is_there())
-        tic_pointers_silence();
     tic_watch_end(&watch);
     if (opening.status == -EALREADY) {
         follow(session);

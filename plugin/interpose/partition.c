@@ -20,7 +20,6 @@
 #include "interpose/movable.h"
 #include "interpose/record.h"
 #include "interpose/redux.h"
-#include "report/report.h"
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"
 #include "interpose/unregister.h"
@@ -51,7 +50,7 @@ void tic_data_on_plan_after(starpu_data_handle_t data, starpu_data_handle_t *par
     struct tic_handle *parent = tic_handle_of(data);
     struct tic_handle **children = calloc(count ? count : 1, sizeof(struct tic_handle *));
 
-    tic_report_partition(tic_session->report, true);
+    TIC_LINT(note, TIC_LINT_PLANNED, parent);
     if (parent)
         tic_callback_access_refuse_open(parent, "starpu_data_partition_plan");
     const char *why = children ? why_no_plan(parent) : "out of memory";
@@ -171,7 +170,7 @@ void tic_data_on_partition_after(starpu_data_handle_t data)
 
     if (!parent)
         return;
-    tic_report_partition(tic_session->report, false);
+    TIC_LINT(note, TIC_LINT_PARTITIONED, parent);
     tic_handle_locate_homeless(parent); /* StarPU may have allocated it now */
     atomic_store(&parent->saving.split, true);
 

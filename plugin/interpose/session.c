@@ -37,7 +37,6 @@
 #include "interpose/record.h"
 #include "interpose/redo.h"
 #include "interpose/redux.h"
-#include "report/report.h"
 #include "report/stats.h"
 #include "report/unprotected.h"
 #include "interpose/unregister.h"
@@ -364,8 +363,8 @@ void tic_session_on_initialize_after(int result)
         tic_unprotected_why_here(workers, session->settings.devices == TIC_DEVICES_ALL);
     if (why) {
         tic_unprotected_report(why);
-        tic_report_problem(session->report, "starpu_init", why);
-        tic_report_write(session->report, session); /* no shutdown will */
+        TIC_LINT(problem, "starpu_init", why);
+        TIC_LINT(end, session); /* no shutdown will */
         withdraw(session);
         return;
     }
@@ -463,5 +462,5 @@ void tic_session_on_shutdown_after(void)
     if (session->settings.stats[0])
         tic_stats_write(session);
     tic_digest_write(session);
-    tic_report_write(session->report, session);
+    TIC_LINT(end, session);
 }

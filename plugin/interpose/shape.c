@@ -7,7 +7,6 @@
 #include "session/context.h"
 #include "session/lookup.h"
 #include "session/nodes.h"
-#include "report/report.h"
 #include "session/task.h"
 #include "real/grids.h"
 #include "real/real.h"
@@ -126,7 +125,7 @@ static void refuse(const char *task, const char *why)
     static _Atomic bool reported; /* the shape stays another one */
 
     if (tic_session->report && !atomic_exchange(&reported, true))
-        tic_report_problem(tic_session->report, task, why);
+        TIC_LINT(problem, task, why);
     else if (!tic_session->report)
         tic_snapshot_break(&tic_session->snapshot, "%s: %s", task, why);
 }

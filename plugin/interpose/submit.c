@@ -19,17 +19,14 @@
 #include "interpose/exclude.h"
 #include "interpose/hooks.h"
 #include "interpose/looks_replay.h"
-#include "report/looks_tell.h"
 #include "session/lookup.h"
 #include "session/marks.h"
 #include "session/nodes.h"
 #include "interpose/reads.h"
 #include "session/packed.h"
 #include "session/ranks.h"
-#include "unseen/pointers.h"
 #include "interpose/prologue.h"
 #include "interpose/redo.h"
-#include "report/report.h"
 #include "report/unprotected.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
@@ -37,7 +34,6 @@
 #include "interpose/skip.h"
 #include "interpose/spawn.h"
 #include "interpose/typed.h"
-#include "unseen/statics.h"
 #include "session/task.h"
 #include "session/uses.h"
 #include "interpose/writeback.h"
@@ -189,31 +185,9 @@ static enum tic_verdict redo_control(struct starpu_task *task,
 static void note_main_uses(const struct tic_accesses *accesses, uint64_t sequence)
 {
     for (unsigned i = 0; i < accesses->count; i++) {
-        if (accesses->items[i].mode & STARPU_W && accesses->items[i].handle->use.exposed)
-            tic_looks_note_exposed(accesses->items[i].handle);
         tic_data_note_main_use(accesses->items[i].handle, (accesses->items[i].mode & STARPU_W) != 0,
                                sequence + 1);
     }
-}
-
-static bool reads_family(const struct tic_accesses *accesses)
-{
-    unsigned i = 0;
-
-    while (i < accesses->count && !accesses->items[i].handle->family)
-        i++;
-    return i < accesses->count;
-}
-
-static bool declares_nothing(const struct tic_accesses *accesses)
-{
-    unsigned i = 0;
-
-    while (i < accesses->count && accesses->items[i].handle &&
-           tic_handle_is_empty(accesses->items[i].handle) &&
-           !tic_handle_is_excluded(accesses->items[i].handle))
-        i++;
-    return i == accesses->count;
 }
 
 static const char why_blind[] =
@@ -229,8 +203,8 @@ static struct {
 
 static const char *refuse_blind(const struct starpu_task *task, const struct tic_accesses *accesses)
 {
-    if (!tic_ranks_library() || !declares_nothing(accesses) || !tic_marks_runs_again(task) ||
-        tic_session->settings.pointers == TIC_POINTERS_TRUST)
+    if (!tic_ranks_library() || !tic_accesses_declare_nothing(accesses) ||
+        !tic_marks_runs_again(task) || tic_session->settings.pointers == TIC_POINTERS_TRUST)
         return NULL;
     if (!blind.task[0])
         snprintf(blind.task, sizeof(blind.task), "%s", tic_task_name(task));
@@ -271,13 +245,8 @@ static bool is_next_done(const struct starpu_task *task)
 static enum tic_verdict decide_nowhere(struct starpu_task *task,
                                        const struct tic_submission *submission, const char **why)
 {
-    if (task->cl) {
-        tic_statics_note_codelet(task->cl);
+    if (task->cl)
         prepare_buffers(submission->accesses);
-    }
-    if (tic_callback_has_any(task))
-        tic_looks_note_callback_of(task);
-    *why = tic_pointers_refuse(task, submission->accesses, false);
     bool reads = !*why && tic_nowhere_reads(task, submission->accesses);
     if (reads)
         *why = tic_nowhere_refuse(submission->accesses);
@@ -286,6 +255,7 @@ static enum tic_verdict decide_nowhere(struct starpu_task *task,
                "not call its callback";
     if (*why)
         return TIC_PASS;
+    TIC_LINT(submitted, task, submission->accesses, submission->context, 0);
     if (reads)
         tic_nowhere_note(submission->accesses);
     return tic_replay_is_on() ? redo_control(task, submission, reads, why)
@@ -382,7 +352,6 @@ static const char *refuse_task(struct starpu_task *task, const struct tic_access
     why = why ? why : why_not_effects(task, accesses);
     if (!why && context != TIC_CONTEXT_MAIN)
         why = tic_prologue_refuse(task, accesses);
-    why = why ? why : tic_pointers_refuse(task, accesses, true);
     return why ? why : refuse_blind(task, accesses);
 }
 
@@ -399,11 +368,15 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
         return TIC_PASS;
     tic_builds_note_callers(tic_session->store.path);
     tic_builds_note_task(task, tic_session->store.path);
+    const bool by_main = submission->context == TIC_CONTEXT_MAIN;
+    const char *why_unseen =
+        tic_lint.comes ? tic_lint.comes(task, submission->accesses, by_main) : NULL;
+    *why = why_unseen;
     if (tic_task_runs_nowhere(task))
         return decide_nowhere(task, submission, why);
     submission->accesses->simple = tic_accesses_are_simple(submission->accesses);
-    tic_statics_note_task(task);
     *why = refuse_task(task, submission->accesses, submission->context);
+    *why = *why ? *why : why_unseen;
     if (!*why && __builtin_expect(atomic_load_explicit(&tic_exclude_any, memory_order_relaxed), 0))
         *why = tic_exclude_refuse(task, submission->accesses, submission->context);
     if (*why)
@@ -411,23 +384,14 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
     if (task->use_tag || task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES)
         tic_session->explicit_dependencies = true;
     note_races(task, submission->accesses, submission->context);
-    if (declares_nothing(submission->accesses) && tic_marks_of(task) != TIC_MARK_CAN_SKIP)
-        tic_looks_note_blind(task);
-    else if (!(submission->accesses->modes & STARPU_W) && reads_family(submission->accesses))
-        tic_looks_note_reader(task);
     tic_typed_note_task(task, submission->accesses);
     int done = identify(task, submission, why);
     if (*why)
         return TIC_PASS;
     tic_admit_note_uses(submission->accesses, !done || !(submission->accesses->modes & STARPU_W));
-    if (submission->context == TIC_CONTEXT_MAIN) {
-        tic_looks_note_submission();
+    TIC_LINT(submitted, task, submission->accesses, submission->context, submission->spawn.task.id);
+    if (by_main)
         note_main_uses(submission->accesses, submission->sequence);
-    }
-    if (tic_callback_has_any(task))
-        tic_looks_note_callback_of(task);
-    if (tic_session->report)
-        tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
     if (!done && (submission->sequence < tic_session->recovered_submissions || tic_nodes_several))
         tic_commute_in_order(task);
     if (!done)
@@ -466,7 +430,7 @@ static enum tic_verdict skip_kept(struct starpu_task *task, const struct tic_sub
 static enum tic_verdict decide_kept(struct starpu_task *task, struct tic_submission *submission)
 {
     tic_builds_note_task(task, tic_session->store.path);
-    tic_statics_note_task(task);
+    TIC_LINT(comes, task, submission->accesses, false);
     if (submission->spawn.task.flags & TIC_KEPT_DONE)
         return skip_kept(task, submission);
     atomic_fetch_add_explicit(&tic_session->spawned, 1, memory_order_relaxed);
@@ -532,7 +496,6 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
         tic_clock_tick();
         tic_redo_begin(task->synchronous && !done && !had_begun(task) ? TIC_REPLAY_ENDS
                                                                       : TIC_REPLAY_SUBMITS);
-        tic_pointers_note(task, &accesses);
     }
     tic_lock(&session->submit);
     enum tic_verdict verdict = decide(task, &submission, &why);

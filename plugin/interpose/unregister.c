@@ -20,7 +20,6 @@
 #include "interpose/release.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
-#include "unseen/statics.h"
 
 static bool is_last(const struct tic_handle *handle, const struct tic_family *family)
 {
@@ -125,7 +124,7 @@ static bool is_pinned(const struct tic_handle *handle)
 /* The program is about to give it back to StarPU, where tasks may end that have used it. */
 void tic_data_leave(struct tic_handle *handle)
 {
-    tic_statics_leave_out(handle);
+    TIC_LINT(note, TIC_LINT_LEAVES, handle);
     tic_lock(&handle->saving.lock);
     handle->saving.leaves = true;
     tic_unlock(&handle->saving.lock);

@@ -7,12 +7,9 @@
 #include "session/context.h"
 #include "interpose/ending.h"
 #include "interpose/looks.h"
-#include "report/looks_tell.h"
-#include "report/pages.h"
 #include "interpose/redo.h"
 #include "interpose/position.h"
 #include "interpose/restore_all.h"
-#include "unseen/statics.h"
 #include "snapshot/forced.h"
 
 /* ---- the clock of main() -------------------------------------------------------------------- */
@@ -76,7 +73,7 @@ void tic_wait_begin_at(bool operates, const void *frame)
 {
     if (is_inside())
         return;
-    tic_pages_open();
+    TIC_LINT(call);
     if (operates) {
         tic_main_comes(true);
     } else if (tic_session_is_watching() && tic_session_is_owner()) {
@@ -88,7 +85,7 @@ void tic_wait_begin_at(bool operates, const void *frame)
     if (tic_session_is_watching() && tic_session_is_owner()) {
         if (tic_session_may_look(tic_session))
             tic_data_restore_adopted();
-        tic_statics_enter(frame);
+        TIC_LINT(wait_begins, NULL, frame);
         tic_looks_enter();
         if (tic_session_context() == TIC_CONTEXT_MAIN)
             tic_extension_enter(&tic_session->snapshot.extension, &tic_session->graph);
@@ -103,7 +100,7 @@ void tic_looks_refuse_thread(const char *call)
         "does so without an access";
 
     if (!tic_session_is_watching() || tic_guard > 0 || !tic_session_may_look(tic_session) ||
-        tic_session_context() != TIC_CONTEXT_THREAD || !atomic_load(&tic_looks_visible))
+        tic_session_context() != TIC_CONTEXT_THREAD || !atomic_load(&tic_session->has_memory))
         return;
     if (tic_position_is_ahead())
         tic_stop(TIC_EXIT_DIVERGED, "%s: %s. The recovery lines in %s are untouched", call, why,
@@ -130,14 +127,14 @@ void tic_wait_end(const char *call)
     if (is_inside())
         return;
     if (tic_session && tic_guard == 0) {
-        tic_statics_leave();
+        TIC_LINT(wait_ends, false);
         if (tic_session_is_owner() && tic_session_context() == TIC_CONTEXT_MAIN) {
             tic_extension_leave(&tic_session->snapshot.extension);
             tic_main_returns();
         }
     }
     tic_looks_refuse_thread(call);
-    tic_pages_close(call, true);
+    TIC_LINT(goes_on, call, true);
 }
 
 void tic_wait_has_been(const char *call)

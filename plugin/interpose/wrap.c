@@ -16,10 +16,6 @@
 #include "session/nodes.h"
 #include "interpose/looks.h"
 #include "report/missed.h"
-#include "unseen/observe.h"
-#include "unseen/statics.h"
-#include "report/pages.h"
-#include "report/perturb.h"
 #include "interpose/pins.h"
 #include "interpose/redux.h"
 #include "interpose/retry.h"
@@ -69,14 +65,14 @@ static int initialize(struct starpu_conf *conf, int *argc, char ***argv)
 WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
 {
     tic_missed_note_start();
-    tic_pages_open();
+    TIC_LINT(call);
     if (tic_guard > 0)
         return RESOLVED(starpu_initialize)(conf, argc, argv);
     tic_session_enter_life();
     int result = initialize(conf, argc, argv);
     tic_session_count_start(result);
     tic_session_leave_life();
-    tic_perturb_stack();
+    TIC_LINT(goes_on, NULL, false);
     return result;
 }
 
@@ -97,7 +93,7 @@ WRAPPER struct starpu_task *starpu_task_get_current(void)
 
 WRAPPER void starpu_shutdown(void)
 {
-    tic_pages_open();
+    TIC_LINT(call);
     if (tic_guard > 0) {
         tic_real.starpu_shutdown();
         return;
@@ -182,12 +178,12 @@ static int submit_watched(struct starpu_task *task, const void *frame)
         return 0;
     }
     waits = verdict != TIC_DROP && task->synchronous;
-    bool observed = verdict == TIC_PASS && tic_observe_begin(task, frame);
+    bool held = verdict == TIC_PASS && tic_lint.wait_begins && tic_lint.wait_begins(task, frame);
     int result = 0;
     if (waits) {
         task->synchronous = task->detach = 0;
         if (tic_session_is_owner())
-            tic_statics_enter(frame); /* before the task can write anything */
+            TIC_LINT(wait_begins, NULL, frame); /* before the task can write anything */
     }
     if (verdict != TIC_DROP) {
         tic_guard++;
@@ -202,9 +198,9 @@ static int submit_watched(struct starpu_task *task, const void *frame)
         wait_for(task);
     }
     if (waits)
-        tic_statics_leave();
-    if (observed)
-        tic_observe_end();
+        TIC_LINT(wait_ends, false);
+    if (held)
+        TIC_LINT(wait_ends, true);
     return result;
 }
 
@@ -237,7 +233,7 @@ static void await_end(struct starpu_task *task)
 
 WRAPPER int starpu_task_submit(struct starpu_task *task)
 {
-    tic_pages_open();
+    TIC_LINT(call);
     await_end(task);
     bool ours = tic_session && tic_guard == 0, waits = task->synchronous;
     const bool calls = tic_task_runs_nowhere(task) || task->prologue_callback_func;
@@ -260,7 +256,7 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
     tic_redux_after_submit();
     if (waits) {
         tic_looks_refuse_thread("a synchronous task");
-        tic_pages_close("a synchronous task", true);
+        TIC_LINT(goes_on, "a synchronous task", true);
     }
     return result;
 }
@@ -372,7 +368,7 @@ WRAPPER void starpu_resume(void)
 WRAPPER int starpu_disk_register(struct starpu_disk_ops *operations, void *parameter,
                                  starpu_ssize_t size)
 {
-    tic_pages_open();
+    TIC_LINT(call);
     if (tic_session_is_watching())
         tic_session_stop_watching("starpu_disk_register",
                                   "data on disks (more than one memory node) is not protected yet");
@@ -427,7 +423,7 @@ WRAPPER int starpu_task_wait(struct starpu_task *task)
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
         int result;                                                                                \
-        tic_pages_open();                                                                          \
+        TIC_LINT(call);                                                                            \
         fold_all();                                                                                \
         tic_wait_begin(false);                                                                     \
         if (tic_session_is_watching() && tic_session_is_owner())                                   \
@@ -483,7 +479,7 @@ WAIT(starpu_tag_wait_array, (unsigned count, starpu_tag_t *tags), (count, tags))
 #define UNSUPPORTED(type, name, parameters, arguments)                                             \
     WRAPPER type name parameters                                                                   \
     {                                                                                              \
-        tic_pages_open();                                                                          \
+        TIC_LINT(call);                                                                            \
         if (tic_session_is_watching())                                                             \
             tic_session_unprotect_now(#name, "this call is not protected yet");                    \
         return RESOLVED(name) arguments;                                                           \

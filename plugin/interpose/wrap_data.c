@@ -14,10 +14,8 @@
 #include "interpose/digest.h"
 #include "interpose/ending.h"
 #include "interpose/fill.h"
-#include "report/looks_tell.h"
 #include "session/lookup.h"
 #include "session/nodes.h"
-#include "report/pages.h"
 #include "interpose/movable.h"
 #include "interpose/partition.h"
 #include "interpose/redo.h"
@@ -71,7 +69,7 @@ static void require_main_memory(int node, const char *call)
 WRAPPER void starpu_data_register(starpu_data_handle_t *data, int home_node, void *interface,
                                   struct starpu_data_interface_ops *ops)
 {
-    tic_pages_open();
+    TIC_LINT(call);
     bool watching = tic_session_is_watching();
     if (watching && tic_session_is_owner() && tic_redo_keeps())
         tic_redo_begin(TIC_REPLAY_ASKS); /* memory may be that of what is still to leave */
@@ -82,12 +80,12 @@ WRAPPER void starpu_data_register(starpu_data_handle_t *data, int home_node, voi
         tic_data_on_register_after(*data, home_node);
     if (tic_guard == 0)
         tic_pins_register(*data, home_node);
-    tic_pages_close("starpu_data_register", false);
+    TIC_LINT(goes_on, "starpu_data_register", false);
 }
 
 WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
 {
-    tic_pages_open();
+    TIC_LINT(call);
     struct tic_return returned =
         tic_digest_before_unregister(tic_session_is_watching() ? tic_handle_of(data) : NULL);
 
@@ -111,7 +109,7 @@ WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
         tic_redux_drop(tic_handle_of(data));
     tic_wait_begin(false);
     if (tic_session_is_watching()) {
-        tic_looks_note_left(tic_handle_of(data));
+        TIC_LINT(note, TIC_LINT_LOST, tic_handle_of(data));
         tic_data_on_unregister_before(data, false);
     }
     const void *place = tic_pins_place(data);
@@ -150,7 +148,7 @@ static bool queue_unregister_submit(starpu_data_handle_t data)
 
 WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
 {
-    tic_pages_open();
+    TIC_LINT(call);
     end_reductions(data);
     bool ours = tic_session_is_watching() && tic_session_is_owner();
     bool waits = ours && tic_data_leaves_at_once(tic_handle_of(data));
@@ -159,12 +157,12 @@ WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
         unregister_submit(data);
     if (waits)
         tic_main_returns();
-    tic_pages_close("starpu_data_unregister_submit", false);
+    TIC_LINT(goes_on, "starpu_data_unregister_submit", false);
 }
 
 WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data_filter *filter)
 {
-    tic_pages_open();
+    TIC_LINT(call);
     tic_ranks_come(data, TIC_RANKS_WRITES);
     fold(data);
     tic_main_comes(true);
@@ -178,7 +176,7 @@ WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data
         tic_data_on_partition_after(data);
     if (watching && tic_session_is_owner())
         tic_main_returns();
-    tic_pages_close("starpu_data_partition", false);
+    TIC_LINT(goes_on, "starpu_data_partition", false);
 }
 
 WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
@@ -204,7 +202,7 @@ WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
                                         struct starpu_data_filter *filter,
                                         starpu_data_handle_t *parts)
 {
-    tic_pages_open();
+    TIC_LINT(call);
     tic_ranks_come(data, TIC_RANKS_WRITES);
     fold(data);
     tic_guard++;
@@ -214,7 +212,7 @@ WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
         tic_data_on_plan_after(data, parts,
                                filter->get_nchildren ? filter->get_nchildren(filter, data)
                                                      : filter->nchildren);
-    tic_pages_close("starpu_data_partition_plan", false);
+    TIC_LINT(goes_on, "starpu_data_partition_plan", false);
 }
 
 /* A call on planned parts. */
@@ -254,7 +252,7 @@ static bool queue_plan(void (*play)(void *), enum tic_redo_call_kind kind, starp
     }                                                                                              \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
-        tic_pages_open();                                                                          \
+        TIC_LINT(call);                                                                            \
         fold(data);                                                                                \
         for (unsigned i = 0; i < count; i++)                                                       \
             end_reductions(parts[i]);                                                              \
@@ -265,7 +263,7 @@ static bool queue_plan(void (*play)(void *), enum tic_redo_call_kind kind, starp
         tic_guard++;                                                                               \
         RESOLVED(name) arguments;                                                                  \
         tic_guard--;                                                                               \
-        tic_pages_close(#name, false);                                                             \
+        TIC_LINT(goes_on, #name, false);                                                           \
     }
 
 CLEAN(starpu_data_partition_clean, 0,
@@ -300,7 +298,7 @@ static enum tic_redo_call_kind queued_as(enum tic_switch kind)
     }                                                                                              \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
-        tic_pages_open();                                                                          \
+        TIC_LINT(call);                                                                            \
         fold(a);                                                                                   \
         if (queue_plan(play_##name, queued_as(kind), SWITCH_ALL all))                              \
             return;                                                                                \
@@ -314,7 +312,7 @@ static enum tic_redo_call_kind queued_as(enum tic_switch kind)
         else                                                                                       \
             RESOLVED(instead) arguments;                                                           \
         tic_guard--;                                                                               \
-        tic_pages_close(#name, false);                                                             \
+        TIC_LINT(goes_on, #name, false);                                                           \
     }
 #define SWITCH_ALL(...) __VA_ARGS__
 #include "real/switches.def"
@@ -429,7 +427,7 @@ static void note_valid(starpu_data_handle_t data)
     }                                                                                              \
     WRAPPER void name(starpu_data_handle_t data)                                                   \
     {                                                                                              \
-        tic_pages_open();                                                                          \
+        TIC_LINT(call);                                                                            \
         tic_ranks_come(data, tic_ranks_is_caller(__builtin_return_address(0))                      \
                                  ? TIC_RANKS_INVALIDATES                                           \
                                  : TIC_RANKS_WRITES);                                              \
@@ -439,7 +437,7 @@ static void note_valid(starpu_data_handle_t data)
         tic_guard++;                                                                               \
         RESOLVED(name)(data);                                                                      \
         tic_guard--;                                                                               \
-        tic_pages_close(#name, false);                                                             \
+        TIC_LINT(goes_on, #name, false);                                                           \
     }
 
 INVALIDATE(starpu_data_invalidate)
@@ -509,7 +507,7 @@ static struct starpu_task *copy_task(starpu_data_handle_t to, starpu_data_handle
 #define COPY(name, wanted, parameters, arguments)                                                  \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
-        tic_pages_open();                                                                          \
+        TIC_LINT(call);                                                                            \
         struct starpu_task *task =                                                                 \
             tic_session_is_watching() ? copy_task(to, from, asynchronous, callback, arg) : NULL;   \
         if (task) {                                                                                \
@@ -576,7 +574,7 @@ ACQUIRE(starpu_data_acquire_on_node, node,
     {                                                                                              \
         require_main_memory(node, #name);                                                          \
         bool watching = tic_session_is_watching();                                                 \
-        tic_pages_open();                                                                          \
+        TIC_LINT(call);                                                                            \
         tic_ranks_come(data, mode &STARPU_W ? TIC_RANKS_WRITES : TIC_RANKS_READS);                 \
         fold(data);                                                                                \
         switch (watching ? tic_access_replay_try() : TIC_TRY_REALLY) {                             \
@@ -647,7 +645,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
     bool ours = !is_message && tic_session_context() != TIC_CONTEXT_STARPU;
     struct tic_callback_wait *wait = NULL;
 
-    tic_pages_open();
+    TIC_LINT(call);
     if (ours)
         tic_ranks_come(data, mode & STARPU_W ? TIC_RANKS_WRITES : TIC_RANKS_READS);
     fold(data);
@@ -687,7 +685,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
 #define RELEASE(name, node, parameters, arguments)                                                 \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
-        tic_pages_open();                                                                          \
+        TIC_LINT(call);                                                                            \
         if (tic_ranks_takes_release(data, __builtin_return_address(0))) {                          \
             tic_guard++;                                                                           \
             RESOLVED(name) arguments;                                                              \
@@ -708,7 +706,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
         } else {                                                                                   \
             tic_callback_end_call(true);                                                           \
         }                                                                                          \
-        tic_pages_close(#name, false);                                                             \
+        TIC_LINT(goes_on, #name, false);                                                           \
     }
 
 RELEASE(starpu_data_release, TIC_NODE_HOME, (starpu_data_handle_t data), (data))

@@ -2,7 +2,6 @@
 /* The wrappers of hints about where data is wanted next. */
 #include "interpose/position.h"
 #include "real/real.h"
-#include "report/pages.h"
 #include "session/context.h"
 #include "session/lookup.h"
 #include "session/nodes.h"
@@ -29,14 +28,14 @@ static bool may_lack_value(starpu_data_handle_t data)
     {                                                                                              \
         if ((idle) && moves_nothing(node, async))                                                  \
             return 0;                                                                              \
-        tic_pages_open();                                                                          \
+        TIC_LINT(call);                                                                            \
         if (may_lack_value(data))                                                                  \
             return 0;                                                                              \
         tic_guard++;                                                                               \
         int result = RESOLVED(name) arguments;                                                     \
         tic_guard--;                                                                               \
         if (!tic_nodes_several)                                                                    \
-            tic_pages_close(#name, false);                                                         \
+            TIC_LINT(goes_on, #name, false);                                                       \
         return result;                                                                             \
     }
 
@@ -56,11 +55,11 @@ HINT(starpu_data_idle_prefetch_on_node_prio, true,
 /* A hint; it needs no value. */
 WRAPPER void starpu_data_wont_use(starpu_data_handle_t data)
 {
-    tic_pages_open();
+    TIC_LINT(call);
     if (may_lack_value(data))
         return;
     tic_guard++;
     RESOLVED(starpu_data_wont_use)(data);
     tic_guard--;
-    tic_pages_close("starpu_data_wont_use", false);
+    TIC_LINT(goes_on, "starpu_data_wont_use", false);
 }

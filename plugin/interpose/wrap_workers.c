@@ -8,7 +8,6 @@
 #include "session/context.h"
 #include "interpose/hooks.h"
 #include "interpose/callback_redo.h"
-#include "report/report.h"
 #include "report/told.h"
 #include "interpose/workers.h"
 #include "real/real.h"
@@ -104,7 +103,7 @@ static void end_on_each(uint64_t from)
 
     if (--on_each > 0 || to == UINT64_MAX)
         return;
-    tic_report_each_worker(tic_session->report);
+    TIC_LINT(note, TIC_LINT_EACH_WORKER, NULL);
     if (from < to)
         tic_hooks_end_submitted(from, to);
 }

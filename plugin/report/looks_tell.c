@@ -7,8 +7,9 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "report/advice.h"
+#include "session/accesses.h"
 #include "session/context.h"
-#include "session/lookup.h"
+#include "session/marks.h"
 #include "session/task.h"
 
 /* Owner thread only. */
@@ -21,30 +22,31 @@ static struct {
     bool told_large, told_packed, told_exposed, told_time;
 } unlogged;
 
-_Atomic bool tic_looks_visible;
-
-void tic_looks_note_large(const struct tic_handle *handle)
+static bool is_first(bool *told)
 {
-    unlogged.large |= !tic_advice_saw(handle);
+    bool first = !*told;
+
+    *told = true;
+    return first;
 }
 
-void tic_looks_note_packed(const struct tic_handle *handle)
+void tic_looks_note_unlogged(const struct tic_handle *handle)
 {
-    if (unlogged.packed == 0)
+    if (!handle->packer)
+        unlogged.large |= !tic_advice_saw(handle);
+    else if (unlogged.packed == 0)
         unlogged.packed = handle->id + 1;
 }
 
-/* In the first run, where there is still time for it. */
-void tic_looks_tell_large_of_callback(struct starpu_task *task)
+static void tell_large_of_callback(struct starpu_task *task)
 {
-    static _Atomic bool told;
+    static bool told; /* guarded by the submission lock, as the next ones */
 
-    if (tic_session->recovered || tic_advice_is_there() || atomic_exchange(&told, true))
-        return;
-    tic_log(TIC_LOG_INFO,
-            "task \"%s\" has a callback, and declares data of more than %lu bytes; starpu-tic "
-            "explain callbacks",
-            tic_task_name(task), tic_session->settings.looks);
+    if (!tic_advice_is_there() && is_first(&told))
+        tic_log(TIC_LOG_INFO,
+                "task \"%s\" has a callback, and declares data of more than %lu bytes; starpu-tic "
+                "explain callbacks",
+                tic_task_name(task), tic_session->settings.looks);
 }
 
 /* ---- small data that the task of a callback does not declare ----------------------------------
@@ -52,17 +54,16 @@ void tic_looks_tell_large_of_callback(struct starpu_task *task)
 
 enum { MOST_LOOKED_AT = 64, MOST_CALLBACKS = 1000 };
 
-static char packed_of[200];  /* of a callback: what `starpu-tic check` says; written once */
-static char undeclared[200]; /* guarded by the submission lock: what `starpu-tic check` says */
+/* Guarded by the submission lock: what `starpu-tic check` says of callbacks. */
+static char packed_of[200], undeclared[200];
 
-static bool declares(struct starpu_task *task, const struct tic_handle *handle)
+static bool declares(const struct tic_accesses *accesses, const struct tic_handle *handle)
 {
-    unsigned buffers = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
-    bool found = false;
+    unsigned i = 0;
 
-    for (unsigned i = 0; i < buffers && !found; i++)
-        found = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)) == handle;
-    return found;
+    while (i < accesses->count && accesses->items[i].handle != handle)
+        i++;
+    return i < accesses->count;
 }
 
 static bool is_small(const struct tic_handle *handle)
@@ -72,7 +73,7 @@ static bool is_small(const struct tic_handle *handle)
 }
 
 /* Small data that tasks write, and this one does not declare; false: there seems to be none. */
-static bool find_undeclared(struct starpu_task *task, uint64_t *id, uint64_t *bytes)
+static bool find_undeclared(const struct tic_accesses *accesses, uint64_t *id, uint64_t *bytes)
 {
     struct tic_graph *graph = &tic_session->graph;
     bool found = false;
@@ -80,7 +81,7 @@ static bool find_undeclared(struct starpu_task *task, uint64_t *id, uint64_t *by
     tic_lock(&graph->lock);
     for (unsigned long i = 0; i < graph->handle_count && i < MOST_LOOKED_AT && !found; i++) {
         const struct tic_handle *handle = graph->handles[i];
-        found = handle->use.submitted_writes > 0 && is_small(handle) && !declares(task, handle);
+        found = handle->use.submitted_writes > 0 && is_small(handle) && !declares(accesses, handle);
         *id = handle->id;
         *bytes = tic_shape_bytes(&handle->layout.shape);
     }
@@ -88,11 +89,9 @@ static bool find_undeclared(struct starpu_task *task, uint64_t *id, uint64_t *by
     return found;
 }
 
-void tic_looks_tell_packed_of_callback(struct starpu_task *task, const struct tic_handle *handle)
+static void tell_packed_of_callback(struct starpu_task *task, const struct tic_handle *handle)
 {
-    static _Atomic bool told;
-
-    if (tic_session->recovered || handle->home_node < 0 || atomic_exchange(&told, true))
+    if (packed_of[0] || handle->home_node < 0 || tic_session->settings.verify == 0)
         return;
     snprintf(packed_of, sizeof(packed_of),
              "task \"%.64s\" has a callback, and declares data %llu%s (number of registration), "
@@ -102,20 +101,15 @@ void tic_looks_tell_packed_of_callback(struct starpu_task *task, const struct ti
         tic_log(TIC_LOG_INFO, "%s; starpu-tic explain callbacks", packed_of);
 }
 
-const char *tic_looks_packed_of_callback(void)
-{
-    return packed_of;
-}
-
 /* Most callbacks read nothing of the kind: the first run says it to those who ask for more
  * messages, a restart to all. */
-void tic_looks_note_callback_of(struct starpu_task *task)
+static void note_callback_of(struct starpu_task *task, const struct tic_accesses *accesses)
 {
     static unsigned looked; /* the same */
     uint64_t id, bytes;
 
     if ((tic_session->settings.verify == 0 && !tic_session->report) || undeclared[0] ||
-        looked++ >= MOST_CALLBACKS || !find_undeclared(task, &id, &bytes))
+        looked++ >= MOST_CALLBACKS || !find_undeclared(accesses, &id, &bytes))
         return;
     snprintf(undeclared, sizeof(undeclared),
              "task \"%.64s\" has a %s, and does not declare data %llu%s (number of "
@@ -128,38 +122,29 @@ void tic_looks_note_callback_of(struct starpu_task *task)
                 "%s; starpu-tic explain callbacks", undeclared);
 }
 
-const char *tic_looks_undeclared(void)
-{
-    return undeclared;
-}
-
 /* ---- main() ---------------------------------------------------------------------------------- */
 
 static void tell_time(void)
 {
-    if (unlogged.told_time)
-        return;
-    unlogged.told_time = true;
-    tic_log(TIC_LOG_INFO, "main() waits so often that mostly only what tasks declare to write is "
-                          "logged; starpu-tic explain waits");
+    if (is_first(&unlogged.told_time))
+        tic_log(TIC_LOG_INFO, "main() waits so often that mostly only what tasks declare to write "
+                              "is logged; starpu-tic explain waits");
 }
 
 /* In the first run, where there is still time for it. */
 static void tell_large(void)
 {
-    if (!unlogged.large || unlogged.told_large || tic_session->recovered || tic_session->report)
-        return;
-    unlogged.told_large = true;
-    tic_log(TIC_LOG_INFO, "main() goes on after it has waited for tasks, and may read large data; "
-                          "starpu-tic explain large");
+    if (unlogged.large && !tic_session->recovered && !tic_session->report &&
+        is_first(&unlogged.told_large))
+        tic_log(TIC_LOG_INFO, "main() goes on after it has waited for tasks, and may read large "
+                              "data; starpu-tic explain large");
 }
 
 /* Its memory is not known, but to its interface. */
 static void tell_packed(void)
 {
-    if (unlogged.packed == 0 || unlogged.told_packed || tic_session->recovered)
+    if (unlogged.packed == 0 || tic_session->recovered || !is_first(&unlogged.told_packed))
         return;
-    unlogged.told_packed = true;
     if (!tic_session->report && !tic_advice_is_there())
         tic_log(TIC_LOG_INFO,
                 "main() goes on after it has waited for tasks, and may touch data %llu; starpu-tic "
@@ -169,26 +154,21 @@ static void tell_packed(void)
 
 void tic_looks_note_wait(void)
 {
-    unlogged.waited = true;
+    if (tic_session->report && tic_session_context() == TIC_CONTEXT_MAIN)
+        unlogged.waited = true;
 }
 
-bool tic_looks_packed(uint64_t *id)
+static void note_exposed(const struct tic_accesses *accesses)
 {
-    *id = unlogged.packed - 1;
-    return unlogged.told_packed;
-}
-
-void tic_looks_note_exposed(const struct tic_handle *handle)
-{
-    if (unlogged.exposed == 0 && tic_session_is_owner())
-        unlogged.exposed = handle->id + 1;
+    for (unsigned i = 0; i < accesses->count && unlogged.exposed == 0; i++)
+        if (accesses->items[i].mode & STARPU_W && accesses->items[i].handle->use.exposed)
+            unlogged.exposed = accesses->items[i].handle->id + 1;
 }
 
 static void tell_exposed(void)
 {
-    if (unlogged.exposed == 0 || unlogged.told_exposed || tic_session->recovered)
+    if (unlogged.exposed == 0 || tic_session->recovered || !is_first(&unlogged.told_exposed))
         return;
-    unlogged.told_exposed = true;
     tic_log(TIC_LOG_DETAIL,
             "main() has had a pointer to data %llu%s (number of registration), which has no home "
             "node, and tasks write it again: such a pointer counts between starpu_data_acquire and "
@@ -203,10 +183,10 @@ static bool may_tell(_Atomic bool *told)
 
     return !tic_session->recovered && settings->verify > 0 &&
            settings->pointers != TIC_POINTERS_TRUST && !tic_session->report &&
-           atomic_load(&tic_looks_visible) && !atomic_exchange(told, true);
+           atomic_load(&tic_session->has_memory) && !atomic_exchange(told, true);
 }
 
-void tic_looks_note_blind(const struct starpu_task *task)
+static void note_blind(const struct starpu_task *task)
 {
     static _Atomic bool told;
 
@@ -217,7 +197,7 @@ void tic_looks_note_blind(const struct starpu_task *task)
                 tic_task_name(task));
 }
 
-void tic_looks_note_reader(const struct starpu_task *task)
+static void note_reader(const struct starpu_task *task)
 {
     static _Atomic bool told;
 
@@ -245,9 +225,8 @@ void tic_looks_tell_overwritten(const struct tic_handle *handle)
 {
     static bool told; /* guarded by the submission lock */
 
-    if (told || tic_advice_saw(handle))
+    if (tic_advice_saw(handle) || !is_first(&told))
         return;
-    told = true;
     char size[40] = "its interface packs it";
     if (!handle->packer)
         snprintf(size, sizeof(size), "%llu bytes",
@@ -258,7 +237,7 @@ void tic_looks_tell_overwritten(const struct tic_handle *handle)
             (unsigned long long)handle->id, size);
 }
 
-void tic_looks_note_submission(void)
+static void note_submission(void)
 {
     if (!unlogged.waited)
         return;
@@ -267,12 +246,61 @@ void tic_looks_note_submission(void)
     tell_packed();
 }
 
+static bool reads_family(const struct tic_accesses *accesses)
+{
+    unsigned i = 0;
+
+    while (i < accesses->count && !accesses->items[i].handle->family)
+        i++;
+    return i < accesses->count;
+}
+
+/* In the first run, where there is still time for it. */
+static void note_callback(struct starpu_task *task, const struct tic_accesses *accesses)
+{
+    note_callback_of(task, accesses);
+    if (tic_session->recovered || !tic_callback_of(task))
+        return;
+    for (unsigned i = 0; i < accesses->count; i++) {
+        const struct tic_handle *handle = accesses->items[i].handle;
+        if (handle && handle->imaged && !handle->use.look)
+            tell_large_of_callback(task);
+        else if (handle && handle->packer)
+            tell_packed_of_callback(task, handle);
+    }
+}
+
+void tic_looks_note_task(struct starpu_task *task, const struct tic_accesses *accesses,
+                         bool by_main)
+{
+    bool runs = !tic_task_runs_nowhere(task);
+
+    if (runs && tic_accesses_declare_nothing(accesses) && tic_marks_of(task) != TIC_MARK_CAN_SKIP)
+        note_blind(task);
+    else if (runs && !(accesses->modes & STARPU_W) && reads_family(accesses))
+        note_reader(task);
+    if (runs && by_main) {
+        note_submission();
+        note_exposed(accesses);
+    }
+    if (tic_callback_has_any(task))
+        note_callback(task, accesses);
+}
+
 void tic_looks_tell(uint64_t waits, bool partial)
 {
     if (partial)
         tell_time();
     unlogged.waited = waits > 0;
     if (waits > 1)
-        tic_looks_note_submission();
+        note_submission();
     tell_exposed();
+}
+
+void tic_looks_report(json_t *report)
+{
+    json_object_set_new(report, "undeclared", json_string(undeclared));
+    json_object_set_new(report, "packed_of_callback", json_string(packed_of));
+    if (unlogged.told_packed)
+        json_object_set_new(report, "packed", json_integer((json_int_t)unlogged.packed - 1));
 }

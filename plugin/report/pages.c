@@ -29,8 +29,7 @@
 
 enum { OPEN = PROT_READ | PROT_WRITE };
 
-bool tic_pages_enabled;
-_Atomic bool tic_pages_are_closed;
+static _Atomic bool are_closed; /* relaxed: the handler opens pages, too */
 
 /* Lock between threads that open and close pages, in the handler or not. Its owner touches no
  * registered data. */
@@ -87,15 +86,18 @@ static void protect_locked(int protection)
     }
 }
 
-void tic_pages_open_all(void)
+/* The application calls StarPU. */
+static void open_all(void)
 {
+    if (!atomic_load_explicit(&are_closed, memory_order_relaxed))
+        return;
     uint64_t begin = tic_nanoseconds(CLOCK_MONOTONIC);
     int error = errno;
 
     enter();
-    if (atomic_load(&tic_pages_are_closed)) {
+    if (atomic_load(&are_closed)) {
         protect_locked(OPEN);
-        atomic_store(&tic_pages_are_closed, false);
+        atomic_store(&are_closed, false);
         spent_ns += tic_nanoseconds(CLOCK_MONOTONIC) - begin;
     }
     leave();
@@ -260,8 +262,8 @@ static bool open_one(const char *address, const ucontext_t *context)
                           .kind = kind_of(context),
                           .instruction = instruction_of(context)};
 
-    return atomic_load(&tic_pages_are_closed) && i < ranges.count &&
-           ranges.items[i].begin <= address && open_range(&ranges.items[i], &fault);
+    return atomic_load(&are_closed) && i < ranges.count && ranges.items[i].begin <= address &&
+           open_range(&ranges.items[i], &fault);
 }
 
 static void open_all_of(const char *begin, const char *end, bool is_written, void *caller)
@@ -283,12 +285,12 @@ static void on_handed(const void *memory, size_t size, bool is_written, void *ca
     uintptr_t begin = (uintptr_t)memory, end = begin + size < begin ? UINTPTR_MAX : begin + size;
     int error = errno;
 
-    if (is_inside || !atomic_load(&tic_pages_are_closed) || end <= atomic_load(&lowest) ||
+    if (is_inside || !atomic_load(&are_closed) || end <= atomic_load(&lowest) ||
         begin >= atomic_load(&highest))
         return;
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
     enter();
-    if (atomic_load(&tic_pages_are_closed))
+    if (atomic_load(&are_closed))
         open_all_of((const char *)begin, (const char *)end, is_written, caller);
     spent_ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
     leave();
@@ -390,16 +392,16 @@ static void hear_of_syscalls(void)
         atomic_store(told, on_handed);
 }
 
-void tic_pages_enable(bool report)
+void tic_pages_begin(void)
 {
     void *frame;
 
-    if (!report || !tic_page_ranges_create(&ranges) || !tic_page_ranges_create(&spare))
+    if (!tic_page_ranges_create(&ranges) || !tic_page_ranges_create(&spare))
         return;
     started_ns = tic_nanoseconds(CLOCK_MONOTONIC);
     backtrace(&frame, 1); /* loads what it needs */
     hear_of_syscalls();
-    tic_pages_enabled = true;
+    tic_lint.call = open_all;
 }
 
 static int is_watched(struct tic_handle *handle, void *held)
@@ -425,20 +427,20 @@ static bool close_ranges(const struct tic_graph *graph, bool held, const char *c
     enter();
     calls++;
     after = call;
-    atomic_store(&tic_pages_are_closed, true);
+    atomic_store(&are_closed, true);
     protect_locked(PROT_NONE);
     tic_page_ranges_judge(&ranges, &graph->views, held);
     leave();
     return true;
 }
 
-void tic_pages_close_all(const char *call, bool waited)
+void tic_pages_close(const char *call, bool waited)
 {
-    if (!tic_session || tic_guard > 0 || !tic_session_is_owner())
+    if (!tic_lint.call || !tic_session || tic_guard > 0 || !tic_session_is_owner())
         return;
     const struct tic_graph *graph = &tic_session->graph;
     bool quiet = tic_session_is_watching() && is_quiet(waited);
-    if ((!quiet && !waited) || atomic_load(&tic_pages_are_closed))
+    if ((!quiet && !waited) || atomic_load(&are_closed))
         return;
     uint64_t begin = tic_nanoseconds(CLOCK_MONOTONIC);
     bool held = atomic_load(&tic_session->holds) > 0;
@@ -454,9 +456,9 @@ void tic_pages_close_all(const char *call, bool waited)
 
 void tic_pages_report(json_t *report)
 {
-    if (!tic_pages_enabled)
+    if (!tic_lint.call)
         return;
-    tic_pages_open_all();
+    open_all();
     tic_touched_report(report);
     tic_watched_report(report);
 }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* For `starpu-tic check`: bytes on stacks that the program has not written. */
-#include "report/perturb.h"
-
+/* Stacks in runs of `starpu-tic check` (STARPU_TIC_REPORT): what the program has never written
+ * holds the same bytes in each run of the same kind, and others where MALLOC_PERTURB_ is set, by
+ * which glibc does so to what malloc gives. */
 #include <alloca.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/lint.h"
 #include "base/settings.h"
+#include "report/pages.h"
 
-bool tic_perturbs;
 static int byte; /* immutable once constructors have run */
 
-__attribute__((noinline)) void tic_perturb_below(size_t bytes)
+__attribute__((noinline)) static void fill_below(size_t bytes)
 {
     char *below = alloca(bytes);
 
@@ -21,6 +22,16 @@ __attribute__((noinline)) void tic_perturb_below(size_t bytes)
                      :
                      : "r"(below)
                      : "memory"); /* nobody reads it: it is written all the same */
+}
+
+/* What the application calls now finds these bytes on the stack. */
+static void goes_on(const char *call, bool waited)
+{
+    enum { REACH = 32768 };
+
+    fill_below(REACH);
+    if (call)
+        tic_pages_close(call, waited);
 }
 
 /* main() begins above the end of this frame, or not far below. */
@@ -32,7 +43,7 @@ __attribute__((constructor)) static void fill_stack(void)
 
     if (!report || !report[0] || getrlimit(RLIMIT_STACK, &limit) != 0)
         return;
-    tic_perturbs = true;
+    tic_lint.goes_on = goes_on;
     byte = perturb ? ~atoi(perturb) : 0; /* as malloc does */
-    tic_perturb_below(limit.rlim_cur / 4 < most ? limit.rlim_cur / 4 : most);
+    fill_below(limit.rlim_cur / 4 < most ? limit.rlim_cur / 4 : most);
 }

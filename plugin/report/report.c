@@ -42,15 +42,15 @@
     FEATURE(each_worker, "calls that reach each worker: a restart needs as many workers, or more") \
     FEATURE(pointer_tasks, "tasks with pointers in their arguments")
 
-struct tic_report {
+static struct {
     pthread_mutex_t mutex;
 #define MEMBER(member, words) uint64_t member;
     FEATURES(MEMBER) /* guarded by mutex */
 #undef MEMBER
     uint64_t spawned; /* guarded by mutex: sum of identities */
     /* guarded by mutex */
-    json_t *problems, *effects, *pointers, *data;
-};
+    json_t *problems, *effects, *pointers, *data; /* NULL: nobody asks */
+} report = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 /* {"name": count} */
 static void count(json_t *object, const char *name)
@@ -74,35 +74,19 @@ static void load_events(struct tic_graph *graph, const char *path)
     json_decref(file);
 }
 
-struct tic_report *tic_report_create(struct tic_graph *graph, const char *events)
-{
-    struct tic_report *report = calloc(1, sizeof(*report));
-
-    if (!report)
-        return NULL;
-    pthread_mutex_init(&report->mutex, NULL);
-    report->problems = json_object();
-    report->effects = json_object();
-    report->pointers = json_object();
-    report->data = json_object();
-    if (events[0])
-        load_events(graph, events);
-    return report;
-}
-
-void tic_report_problem(struct tic_report *report, const char *what, const char *why)
+static void note_problem(const char *what, const char *why)
 {
     char *text = NULL;
 
-    if (!report || asprintf(&text, "%s: %s", what, why) < 0)
+    if (asprintf(&text, "%s: %s", what, why) < 0)
         return;
-    pthread_mutex_lock(&report->mutex);
-    count(report->problems, text);
-    pthread_mutex_unlock(&report->mutex);
+    pthread_mutex_lock(&report.mutex);
+    count(report.problems, text);
+    pthread_mutex_unlock(&report.mutex);
     free(text);
 }
 
-static void count_buffers(struct tic_report *report, struct starpu_task *task)
+static void count_buffers(struct starpu_task *task)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
     bool writes = false;
@@ -111,65 +95,51 @@ static void count_buffers(struct tic_report *report, struct starpu_task *task)
         enum starpu_data_access_mode mode = STARPU_TASK_GET_MODE(task, i);
         const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         writes |= mode & STARPU_W && handle && !tic_handle_is_empty(handle);
-        report->commutes += (mode & STARPU_COMMUTE) != 0;
-        report->reductions += handle && handle->use.accumulates;
+        report.commutes += (mode & STARPU_COMMUTE) != 0;
+        report.reductions += handle && handle->use.accumulates;
     }
     if (writes || tic_marks_of(task) == TIC_MARK_CAN_SKIP)
         return;
-    report->effect_tasks++;
-    count(report->effects, tic_task_name(task));
+    report.effect_tasks++;
+    count(report.effects, tic_task_name(task));
 }
 
-void tic_report_task(struct tic_report *report, struct starpu_task *task, enum tic_context context,
-                     uint64_t id)
+void tic_report_task(struct starpu_task *task, enum tic_context context, uint64_t id)
 {
-    if (!report)
+    if (!report.problems)
         return;
-    pthread_mutex_lock(&report->mutex);
-    report->tasks++;
-    report->callback_tasks += context == TIC_CONTEXT_CALLBACK;
-    report->child_tasks += context == TIC_CONTEXT_TASK;
-    report->thread_tasks += context == TIC_CONTEXT_THREAD;
-    report->unordered += !task->sequential_consistency;
-    report->tags += task->use_tag;
-    report->callbacks += task->callback_func || task->cl->callback_func;
-    report->synchronous += task->synchronous;
-    report->spawned += id;
-    count_buffers(report, task);
+    pthread_mutex_lock(&report.mutex);
+    report.tasks++;
+    report.callback_tasks += context == TIC_CONTEXT_CALLBACK;
+    report.child_tasks += context == TIC_CONTEXT_TASK;
+    report.thread_tasks += context == TIC_CONTEXT_THREAD;
+    report.unordered += !task->sequential_consistency;
+    report.tags += task->use_tag;
+    report.callbacks += task->callback_func || task->cl->callback_func;
+    report.synchronous += task->synchronous;
+    report.spawned += id;
+    count_buffers(task);
     if (tic_packed_has_pointer(task)) {
-        report->pointer_tasks++;
-        count(report->pointers, tic_task_name(task));
+        report.pointer_tasks++;
+        count(report.pointers, tic_task_name(task));
     }
-    pthread_mutex_unlock(&report->mutex);
+    pthread_mutex_unlock(&report.mutex);
 }
 
-void tic_report_register(struct tic_report *report, const struct tic_handle *handle)
+void tic_report_note(enum tic_lint_note what, const struct tic_handle *handle)
 {
-    if (!report)
-        return;
-    pthread_mutex_lock(&report->mutex);
-    report->handles++;
-    report->homeless += handle->home_node < 0;
-    report->packed += handle->packer != NULL;
-    pthread_mutex_unlock(&report->mutex);
-}
+    const bool registers = what == TIC_LINT_REGISTERED;
 
-void tic_report_each_worker(struct tic_report *report)
-{
-    if (!report)
+    if (!report.problems)
         return;
-    pthread_mutex_lock(&report->mutex);
-    report->each_worker++;
-    pthread_mutex_unlock(&report->mutex);
-}
-
-void tic_report_partition(struct tic_report *report, bool planned)
-{
-    if (!report)
-        return;
-    pthread_mutex_lock(&report->mutex);
-    *(planned ? &report->plans : &report->partitions) += 1;
-    pthread_mutex_unlock(&report->mutex);
+    pthread_mutex_lock(&report.mutex);
+    report.handles += registers;
+    report.homeless += registers && handle->home_node < 0;
+    report.packed += registers && handle->packer;
+    report.each_worker += what == TIC_LINT_EACH_WORKER;
+    report.plans += what == TIC_LINT_PLANNED;
+    report.partitions += what == TIC_LINT_PARTITIONED;
+    pthread_mutex_unlock(&report.mutex);
 }
 
 /* {"handle": "hash"} */
@@ -182,22 +152,20 @@ static void add_hash(json_t *object, uint64_t id, uint64_t hash)
     json_object_set_new(object, key, json_string(text));
 }
 
-void tic_report_data(struct tic_report *report, uint64_t id, const struct tic_layout *layout)
+static void note_returned(uint64_t id, const struct tic_layout *layout)
 {
-    if (!report)
-        return;
-    pthread_mutex_lock(&report->mutex);
-    add_hash(report->data, id, tic_layout_checksum(layout));
-    pthread_mutex_unlock(&report->mutex);
+    pthread_mutex_lock(&report.mutex);
+    add_hash(report.data, id, tic_layout_checksum(layout));
+    pthread_mutex_unlock(&report.mutex);
 }
 
-static json_t *features(const struct tic_report *report)
+static json_t *features(void)
 {
     json_t *list = json_array();
 
 #define ADD(member, words)                                                                         \
-    if (report->member > 0)                                                                        \
-        json_array_append_new(list, json_pack("[s, I]", words, (json_int_t)report->member));
+    if (report.member > 0)                                                                         \
+        json_array_append_new(list, json_pack("[s, I]", words, (json_int_t)report.member));
     FEATURES(ADD)
 #undef ADD
     return list;
@@ -239,57 +207,60 @@ static json_t *events(const struct tic_graph *graph)
     return list;
 }
 
-/* Where a run of the same command keeps its recovery lines, if nothing else is set. */
-static void add_directory(json_t *report, const struct tic_line *about)
+/* directory: where a run of the same command keeps its recovery lines, if nothing else is set. */
+static void add_notes(json_t *whole, const struct tic_session *session)
 {
-    char *directory = tic_about_directory(about);
+    char *directory = tic_about_directory(&session->snapshot.about);
 
-    json_object_set_new(report, "working", json_string(tic_path_start()));
-    json_object_set_new(report, "directory", json_string(directory ? directory : ""));
+    json_object_set_new(whole, "remade", inputs(&session->graph, true));
+    json_object_set_new(whole, "working", json_string(tic_path_start()));
+    json_object_set_new(whole, "directory", json_string(directory ? directory : ""));
     free(directory);
-}
-
-static void add_notes(json_t *report, uint64_t callbacks)
-{
-    uint64_t id;
-
     if (dlsym(RTLD_DEFAULT, "starpu_mpi_world_size"))
-        json_object_set_new(report, "mpi", json_true());
-    if (callbacks > 0)
-        json_object_set_new(report, "callbacks", json_integer((json_int_t)callbacks));
-    if (tic_looks_packed(&id))
-        json_object_set_new(report, "packed", json_integer((json_int_t)id));
+        json_object_set_new(whole, "mpi", json_true());
+    if (report.callbacks > 0)
+        json_object_set_new(whole, "callbacks", json_integer((json_int_t)report.callbacks));
 }
 
-int tic_report_write(struct tic_report *report, struct tic_session *session)
+static void write_report(struct tic_session *session)
 {
     char spawned[24];
 
-    if (!report)
-        return 0;
-    pthread_mutex_lock(&report->mutex); /* tasks may be running at the end of the process */
-    snprintf(spawned, sizeof(spawned), "%016llx", (unsigned long long)report->spawned);
+    pthread_mutex_lock(&report.mutex); /* tasks may be running at the end of the process */
+    snprintf(spawned, sizeof(spawned), "%016llx", (unsigned long long)report.spawned);
     json_t *whole = json_pack(
-        "{s:o, s:O, s:O, s:O, s:O, s:o, s:o, s:o, s:s, s:s, s:s, s:s, s:s, s:s}", "features",
-        features(report),                                                                    //
-        "problems", report->problems, "effects", report->effects,                            //
-        "pointers", report->pointers, "data", report->data,                                  //
+        "{s:o, s:O, s:O, s:O, s:O, s:o, s:o, s:o, s:s, s:s, s:s, s:s}", "features",
+        features(),                                                                          //
+        "problems", report.problems, "effects", report.effects,                              //
+        "pointers", report.pointers, "data", report.data,                                    //
         "signatures", signatures(&session->graph), "inputs", inputs(&session->graph, false), //
         "events", events(&session->graph), "spawned", spawned,                               //
-        "unregistered", tic_statics_found(), "left_out", tic_statics_left_out(), "undeclared",
-        tic_looks_undeclared(), "addresses", tic_left_found(), "packed_of_callback",
-        tic_looks_packed_of_callback());
+        "unregistered", tic_statics_found(), "left_out", tic_statics_left_out(), "addresses",
+        tic_left_found());
     if (whole) {
-        add_notes(whole, report->callbacks);
-        json_object_set_new(whole, "remade", inputs(&session->graph, true));
-        add_directory(whole, &session->snapshot.about);
+        add_notes(whole, session);
+        tic_looks_report(whole);
         tic_pages_report(whole);
     }
-    int status =
-        whole && json_dump_file(whole, session->settings.report, JSON_COMPACT) == 0 ? 0 : -EIO;
+    bool written = whole && json_dump_file(whole, session->settings.report, JSON_COMPACT) == 0;
     json_decref(whole);
-    pthread_mutex_unlock(&report->mutex);
-    if (status)
+    pthread_mutex_unlock(&report.mutex);
+    if (!written)
         tic_log(TIC_LOG_WARN, "cannot write the report %s", session->settings.report);
-    return status;
+}
+
+bool tic_report_begin(struct tic_graph *graph, const char *events)
+{
+    report.effects = json_object();
+    report.pointers = json_object();
+    report.data = json_object();
+    report.problems = json_object();
+    if (!report.problems)
+        return false;
+    tic_lint.end = write_report;
+    tic_lint.problem = note_problem;
+    tic_lint.returned = note_returned;
+    if (events[0])
+        load_events(graph, events);
+    return true;
 }

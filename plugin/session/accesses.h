@@ -60,6 +60,18 @@ static inline bool tic_accesses_are_simple(const struct tic_accesses *accesses)
     return simple;
 }
 
+/* Nothing but tokens, known data all of it. */
+static inline bool tic_accesses_declare_nothing(const struct tic_accesses *accesses)
+{
+    unsigned i = 0;
+
+    while (i < accesses->count && accesses->items[i].handle &&
+           tic_handle_is_empty(accesses->items[i].handle) &&
+           !tic_handle_is_excluded(accesses->items[i].handle))
+        i++;
+    return i == accesses->count;
+}
+
 static inline void tic_accesses_drop(struct tic_accesses *accesses)
 {
     if (accesses->items != accesses->few)

@@ -9,11 +9,10 @@
 #include <sys/types.h>
 
 #include "base/beacon.h"
+#include "base/lint.h"
 #include "base/settings.h"
 #include "real/real.h"
 #include "snapshot/snapshot.h"
-
-struct tic_report;
 
 struct tic_session {
     struct tic_settings settings; /* immutable after open */
@@ -21,7 +20,7 @@ struct tic_session {
     struct tic_store store;
     struct tic_snapshot snapshot;
     struct tic_beacon *beacon;      /* immutable after start; NULL unless somebody supervises */
-    struct tic_report *report;      /* immutable after open; NULL unless `starpu-tic check` asks */
+    bool report;                    /* immutable after open: `starpu-tic check` asks */
     bool opened_store;              /* owner thread only */
     bool ended;                     /* owner thread only: protection ended before StarPU did */
     uint64_t starts;                /* owner thread only: of StarPU */
@@ -31,6 +30,7 @@ struct tic_session {
     struct tic_lock submit;         /* what the program did so far: submissions, uses, restores */
     _Atomic bool paused;            /* StarPU is; relaxed */
     _Atomic unsigned holds;         /* accesses that the program has not released */
+    _Atomic bool has_memory;        /* data is, or was, in memory that is main()'s own */
     bool restored_all;              /* owner thread only: no recovered value waits any more */
     bool waits_by_ranks;            /* owner thread only: main() waits by StarPU-MPI */
     bool unforced;                  /* owner thread only: main() was told what only the log has */

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/lint.h"
 #include "base/fault.h"
 #include "base/printed.h"
 #include "base/thread.h"
@@ -429,8 +430,7 @@ static int run(struct tic_snapshot *snapshot)
     status = status ? status : tic_snapshot_await_late(snapshot);
     if (status == 0) {
         tic_printed_flush_for_line(snapshot->cycle.of_point);
-        if (snapshot->unregistered.look)
-            snapshot->unregistered.look();
+        TIC_LINT(look, false);
         tic_failpoint(TIC_FAIL_CHECKPOINT_SAVED);
         set_phase(snapshot, TIC_PHASE_COMMITTING);
         status = commit(snapshot, cut);

@@ -54,7 +54,6 @@ struct tic_demands {
 
 /* Memory that is not registered data, and that tasks write. */
 struct tic_unregistered {
-    void (*look)(void);   /* before a line is described; or NULL. Immutable after start */
     _Atomic bool written; /* tasks that are done have */
     bool trusted;         /* a restart may go on nevertheless; immutable after start */
 };

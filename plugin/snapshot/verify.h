@@ -45,6 +45,8 @@ struct tic_running_callback {
     struct tic_running_callback *next, **link; /* guarded by the graph's lock */
 };
 
+enum { TIC_LOOKS_PERCENT = 1 }; /* of the time, for comparing what nobody declares to write */
+
 struct tic_verify {
     bool looks;       /* main() may look at data after it has waited; immutable after start */
     unsigned percent; /* of the processors' time; 0: nothing is compared; immutable after start */

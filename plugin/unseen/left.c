@@ -172,14 +172,6 @@ void tic_left_end(const struct tic_slot *slot)
         own->count = 0;
 }
 
-bool tic_left_some(const struct tic_handle *handle)
-{
-    size_t count;
-
-    tic_graph_find_look(&tic_session->graph, TIC_LOOK_LEFT, handle->id, 0, &count);
-    return count > 0;
-}
-
 const char *tic_left_found(void)
 {
     return found;

@@ -14,7 +14,5 @@ struct tic_slot;
 /* Around a kernel that computes in main memory: by its worker, and by who ends the task. */
 void tic_left_begin(const struct starpu_task *task, const struct tic_slot *slot);
 void tic_left_end(const struct tic_slot *slot);
-/* In a restart: had a task put one there? */
-bool tic_left_some(const struct tic_handle *handle);
 /* What `starpu-tic check` says; "": nothing. */
 const char *tic_left_found(void);

@@ -14,7 +14,7 @@ enum {
     MOST_NS = 1000 * 1000 * 1000 /* that main() is held in all */
 };
 
-_Atomic uint64_t tic_observe_awaited;
+static _Atomic uint64_t awaited; /* its number among main()'s tasks, and one; or 0 */
 
 static struct {                                      /* owner thread only */
     const struct starpu_codelet *codelets[CODELETS]; /* of which a task has ended */
@@ -44,13 +44,13 @@ bool tic_observe_begin(const struct starpu_task *task, const void *frame)
 {
     if (!tic_is_owner)
         return false;
-    bool begins = observed.planned == task && tic_statics_enter_observation(frame);
+    bool begins = observed.planned == task && tic_statics_enter(frame, true);
 
     observed.planned = NULL;
     if (!begins)
         return false;
     observed.awaited = task->cl;
-    atomic_store(&tic_observe_awaited, tic_session->graph.signature.position);
+    atomic_store(&awaited, tic_session->graph.signature.position);
     return true;
 }
 
@@ -61,7 +61,7 @@ static bool await_end(void)
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC), now = start, busy = start;
     bool ended = false;
 
-    while (!(ended = atomic_load(&tic_observe_awaited) == 0) && now - busy < IDLE_NS &&
+    while (!(ended = atomic_load(&awaited) == 0) && now - busy < IDLE_NS &&
            observed.held_ns + (now - start) < MOST_NS) {
         nanosleep(&step, NULL);
         now = tic_nanoseconds(CLOCK_MONOTONIC);
@@ -76,6 +76,12 @@ void tic_observe_end(void)
 {
     if (await_end())
         observed.codelets[observed.count++] = observed.awaited;
-    atomic_store(&tic_observe_awaited, 0);
-    tic_statics_leave_observation();
+    atomic_store(&awaited, 0);
+    tic_statics_leave(true);
+}
+
+void tic_observe_note_end(uint64_t sequence)
+{
+    if (atomic_load_explicit(&awaited, memory_order_relaxed) == sequence + 1)
+        atomic_store(&awaited, 0);
 }

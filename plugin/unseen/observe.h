@@ -5,11 +5,8 @@
 #pragma once
 
 #include <starpu.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-extern _Atomic uint64_t tic_observe_awaited; /* its number among main()'s tasks, and one; or 0 */
 
 /* The arguments of this task of main() hold pointers. Owner thread only, as the next two. */
 void tic_observe_plan(const struct starpu_task *task);
@@ -19,9 +16,4 @@ bool tic_observe_begin(const struct starpu_task *task, const void *frame);
 void tic_observe_end(void);
 
 /* A task ends. Any thread. */
-static inline void tic_observe_note_end(uint64_t sequence)
-{
-    if (__builtin_expect(
-            atomic_load_explicit(&tic_observe_awaited, memory_order_relaxed) == sequence + 1, 0))
-        atomic_store(&tic_observe_awaited, 0);
-}
+void tic_observe_note_end(uint64_t sequence);

@@ -2,7 +2,6 @@
 /* Pointers in the arguments of tasks: memory that StarPU does not see. */
 #include "unseen/pointers.h"
 
-#include "base/error.h"
 #include "session/accesses.h"
 #include "session/context.h"
 #include "session/lookup.h"
@@ -34,14 +33,14 @@ static bool has_tokens_only(const struct tic_accesses *accesses)
     return tokens > 0 && tokens == accesses->count;
 }
 
-const char *tic_pointers_refuse(const struct starpu_task *task, const struct tic_accesses *accesses,
-                                bool kernel)
+const char *tic_pointers_refuse(const struct starpu_task *task, const struct tic_accesses *accesses)
 {
     uint64_t argument = (uint64_t)(uintptr_t)task->callback_arg;
 
     if (!has_tokens_only(accesses) || is_trusted())
         return NULL;
-    if (kernel && tic_marks_of(task) != TIC_MARK_CAN_SKIP && tic_packed_has_pointer(task))
+    if (!tic_task_runs_nowhere(task) && tic_marks_of(task) != TIC_MARK_CAN_SKIP &&
+        tic_packed_has_pointer(task))
         return "it declares only data without content, and its arguments hold pointers: StarPU "
                "does "
                "not see what it reads and writes. Register and declare that data, or set "
@@ -66,7 +65,6 @@ static struct {
     uint64_t waits;
 } seen[CODELETS]; /* owner thread only; by the codelet's address; a newcomer takes the entry */
 static unsigned budget = ALL_SCANS; /* owner thread only: arguments that are still to be scanned */
-static bool told;                   /* owner thread only */
 
 static bool is_worth_a_scan(const struct starpu_codelet *codelet)
 {
@@ -83,23 +81,12 @@ static bool is_worth_a_scan(const struct starpu_codelet *codelet)
     return true;
 }
 
-void tic_pointers_silence(void)
-{
-    told = true;
-}
-
-void tic_pointers_note(const struct starpu_task *task, const struct tic_accesses *accesses)
+bool tic_pointers_note(const struct starpu_task *task, const struct tic_accesses *accesses)
 {
     if (__builtin_expect(budget == 0 || !task->cl_arg || !task->cl, 1) || is_trusted() ||
         has_tokens_only(accesses) || !is_worth_a_scan(task->cl) || !tic_packed_has_pointer(task))
-        return;
+        return false;
     tic_statics_note_arguments(task);
     tic_observe_plan(task);
-    if (told || tic_session->report || tic_marks_of(task) == TIC_MARK_CAN_SKIP)
-        return;
-    told = true;
-    tic_log(TIC_LOG_INFO,
-            "%s: its arguments hold pointers, and what is written there is not saved; starpu-tic "
-            "explain arguments",
-            tic_task_name(task));
+    return true;
 }

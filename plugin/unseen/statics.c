@@ -71,29 +71,22 @@ static void note_codelet_locked(const struct starpu_codelet *codelet)
         statics.over = true;
 }
 
-void tic_statics_note_codelet(const struct starpu_codelet *codelet)
-{
-    tic_lock(&statics.lock);
-    if (!statics.over)
-        note_codelet_locked(codelet);
-    tic_unlock(&statics.lock);
-}
-
 /* What a task returns in its arguments is saved: in no more of them than it has told the size of.
  */
 void tic_statics_note_task(const struct starpu_task *task)
 {
     static const struct starpu_codelet *last; /* under the submission lock */
-    bool own = !task->destroy && task->cl;    /* the structure of the program, which may be one */
+    bool runs = !tic_task_runs_nowhere(task);
+    bool own = runs && !task->destroy; /* the structure of the program, which may be one */
 
-    if (task->cl == last && !own && !task->cl_arg)
+    if (!task->cl || (task->cl == last && !own && !task->cl_arg))
         return;
     tic_lock(&statics.lock);
-    if (task->cl && task->cl != last && !statics.over)
+    if (task->cl != last && !statics.over)
         note_codelet_locked(task->cl);
     if (own)
         know(task, sizeof(*task));
-    if (task->cl_arg && task->cl_arg_size > 0 && tic_objects_have(task->cl_arg))
+    if (runs && task->cl_arg && task->cl_arg_size > 0 && tic_objects_have(task->cl_arg))
         know(task->cl_arg, task->cl_arg_size);
     tic_unlock(&statics.lock);
     last = task->cl;
@@ -202,28 +195,17 @@ static void begin_locked(uint64_t start, const void *frame)
     statics.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
 }
 
-void tic_statics_enter(const void *frame)
+bool tic_statics_enter(const void *frame, bool observes)
 {
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
 
-    if (tic_session_context() != TIC_CONTEXT_MAIN)
-        return;
-    tic_lock(&statics.lock);
-    begin_locked(start, frame);
-    statics.waits += statics.inside;
-    statics.fresh &= !statics.inside;
-    tic_unlock(&statics.lock);
-}
-
-bool tic_statics_enter_observation(const void *frame)
-{
-    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
-
-    if (!follows_pointers())
+    if (observes ? !follows_pointers() : tic_session_context() != TIC_CONTEXT_MAIN)
         return false;
     tic_lock(&statics.lock);
     begin_locked(start, frame);
     bool inside = statics.inside;
+    statics.waits += inside && !observes;
+    statics.fresh &= !inside || observes;
     tic_unlock(&statics.lock);
     return inside;
 }
@@ -423,58 +405,36 @@ static bool has_time_for_line(uint64_t now)
            statics.line_ns * 100 <= (now - tic_session->snapshot.started_ns) * TIC_LOOKS_PERCENT;
 }
 
-void tic_statics_look(void)
+void tic_statics_look(bool callback)
 {
-    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
-
-    tic_lock(&statics.lock);
-    if (statics.inside && !statics.over && has_time_for_line(start)) {
-        look_locked();
-        statics.line_ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
-    }
-    tic_unlock(&statics.lock);
-}
-
-void tic_statics_enter_callback(void)
-{
-    if (!atomic_load_explicit(&quiet, memory_order_relaxed))
+    if (callback && !atomic_load_explicit(&quiet, memory_order_relaxed))
         return;
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
     tic_lock(&statics.lock);
-    if (atomic_load(&quiet) && statics.inside && !statics.over) {
+    if (statics.inside && !statics.over &&
+        (callback ? atomic_load(&quiet) : has_time_for_line(start))) {
         look_locked();
-        statics.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
+        *(callback ? &statics.ns : &statics.line_ns) += tic_nanoseconds(CLOCK_MONOTONIC) - start;
     }
-    atomic_store(&quiet, false);
+    if (callback)
+        atomic_store(&quiet, false);
     tic_unlock(&statics.lock);
 }
 
-static void end_locked(void)
+void tic_statics_leave(bool observes)
 {
+    if (!observes && tic_session_context() != TIC_CONTEXT_MAIN)
+        return;
+    statics.left += !observes;
+    tic_lock(&statics.lock);
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
-
     atomic_store(&quiet, false);
     if (statics.inside && !statics.over)
         look_locked();
     statics.inside = false;
+    if (!observes)
+        tic_blocks_forget_pointers();
     statics.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
-}
-
-void tic_statics_leave(void)
-{
-    if (tic_session_context() != TIC_CONTEXT_MAIN)
-        return;
-    statics.left++;
-    tic_lock(&statics.lock);
-    end_locked();
-    tic_blocks_forget_pointers();
-    tic_unlock(&statics.lock);
-}
-
-void tic_statics_leave_observation(void)
-{
-    tic_lock(&statics.lock);
-    end_locked();
     tic_unlock(&statics.lock);
 }
 
