@@ -46,9 +46,9 @@ struct tic_lint {
                       uint64_t id);
     /* Around a kernel that computes in main memory, on its worker and on whose thread ends it; the
      * task has ended, whoever tells it and wherever it ran. */
-    void (*kernel_begins)(struct starpu_task *task, const struct tic_slot *slot);
+    void (*kernel_begins)(struct starpu_task *task, struct tic_slot *slot);
     void (*kernel_ends)(struct starpu_task *task, const struct tic_slot *slot);
-    void (*task_ends)(const struct tic_slot *slot);
+    void (*task_ends)(struct tic_slot *slot);
 
     /* main() begins to wait in StarPU, and goes on. frame: where its own stack begins. A task that
      * it submits: true if it is held until that has ended, by the second with `held`. */

@@ -4,7 +4,6 @@
 #include "interpose/admit.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "session/accesses.h"
 #include "interpose/callback.h"
@@ -127,7 +126,7 @@ static void go_live(struct starpu_task *task, const struct tic_submission *submi
         tic_snapshot_break(&session->snapshot, "out of memory");
     tic_admit_note_writes(submission->accesses, true);
     if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered.done) &&
-        (tic_marks_runs_again(task) || tic_exclude_writes(task)))
+        tic_exclude_runs_again(task))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
     bool fine = (!session->recovered && !tic_callback_has_any(task)) ||
                 tic_callback_wrap(task, false, tic_submission_key(submission), false);
@@ -189,50 +188,4 @@ uint64_t tic_control_key(enum tic_context context)
 {
     return context == TIC_CONTEXT_MAIN ? tic_clock_now() | UINT64_C(1) << TIC_CONTROL_KEY_BIT
                                        : TIC_CALLBACK_UNKNOWN;
-}
-
-/* ---- the order of commuting writes ----------------------------------------------------------- */
-
-/* The order of commuting writes. After a crash many commuting tasks are ready at once that became
- * ready one after the other before. In the order of submission their sums are rounded as they were.
- * On several nodes that is their order in a first run, too: the next writer comes when the values
- * of the last one are in main memory, if they must be (writeback.h).
- * Not where explicit dependencies may contradict that order: an edge against it needs a task with a
- * tag or with declared dependencies that is submitted before the commuting ones. */
-
-void tic_commute_show(struct starpu_task *task)
-{
-    enum starpu_data_access_mode *ours = task->dyn_modes;
-    bool hidden = false;
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-
-    task->dyn_modes = NULL;
-    for (unsigned i = 0; i < buffers; i++) {
-        enum starpu_data_access_mode mode = STARPU_TASK_GET_MODE(task, i);
-        hidden |= mode != ours[i];
-        if ((mode & ~STARPU_COMMUTE) != ours[i]) {
-            task->dyn_modes = ours; /* the application's own */
-            return;
-        }
-    }
-    if (hidden)
-        free(ours);
-    else
-        task->dyn_modes = ours;
-}
-
-void tic_commute_in_order(struct starpu_task *task)
-{
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-    bool commutes = false;
-
-    for (unsigned i = 0; i < buffers; i++)
-        commutes |= (STARPU_TASK_GET_MODE(task, i) & STARPU_COMMUTE) != 0;
-    enum starpu_data_access_mode *modes =
-        commutes && tic_task_may_be_ordered(task) ? malloc(buffers * sizeof(*modes)) : NULL;
-    if (!modes)
-        return;
-    for (unsigned i = 0; i < buffers; i++)
-        modes[i] = STARPU_TASK_GET_MODE(task, i) & ~STARPU_COMMUTE;
-    task->dyn_modes = modes; /* StarPU prefers them to the codelet's, and frees them */
 }

@@ -38,8 +38,3 @@ void tic_admit(struct starpu_task *task, struct tic_submission *submission);
 /* Marks a live task that main() has not submitted. False when out of memory. Under the submission
  * lock. */
 bool tic_admit_register(struct starpu_task *task, const struct tic_spawn *model);
-
-/* Before a task is submitted: its commuting writes come in the order of submission. */
-void tic_commute_in_order(struct starpu_task *task);
-/* Before its kernel, which sees the modes that the application gave. */
-void tic_commute_show(struct starpu_task *task);

@@ -10,6 +10,7 @@
 #include "interpose/shape.h"
 #include "interpose/typed.h"
 #include "session/lookup.h"
+#include "session/marks.h"
 #include "session/nodes.h"
 #include "session/task.h"
 #include "store/line.h"
@@ -80,7 +81,7 @@ int tic_exclude_data(struct tic_handle *handle)
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-bool tic_exclude_writes_slow(struct starpu_task *task)
+static bool makes_excluded(struct starpu_task *task)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
     bool writes = false;
@@ -91,6 +92,12 @@ bool tic_exclude_writes_slow(struct starpu_task *task)
             STARPU_TASK_GET_MODE(task, i) & STARPU_W && handle && tic_handle_is_excluded(handle);
     }
     return writes;
+}
+
+bool tic_exclude_runs_again(struct starpu_task *task)
+{
+    return tic_marks_runs_again(task) ||
+           (atomic_load_explicit(&tic_exclude_any, memory_order_relaxed) && makes_excluded(task));
 }
 
 static const char *why_not_access(const struct starpu_task *task, unsigned buffer,

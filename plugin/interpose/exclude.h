@@ -23,14 +23,9 @@ void tic_exclude_now(struct tic_handle *handle);
 
 /* Was there such data? relaxed: set before a task uses it */
 extern _Atomic bool tic_exclude_any;
-/* Does the task make content that no line holds? It is executed again then, whatever the settings
- * and the program say of tasks that write no data. Any thread. */
-bool tic_exclude_writes_slow(struct starpu_task *task);
-static inline bool tic_exclude_writes(struct starpu_task *task)
-{
-    return __builtin_expect(atomic_load_explicit(&tic_exclude_any, memory_order_relaxed), 0) &&
-           tic_exclude_writes_slow(task);
-}
+/* Does a restart execute the task again, if it writes no data that lines hold? Where it makes
+ * content that no line holds, whatever the settings and the program say. Any thread. */
+bool tic_exclude_runs_again(struct starpu_task *task);
 /* Why the task cannot be protected, or NULL. Under the submission lock. */
 const char *tic_exclude_refuse(const struct starpu_task *task, const struct tic_accesses *accesses,
                                enum tic_context context);

@@ -17,20 +17,17 @@
 #include "base/trace.h"
 #include "interpose/arguments.h"
 #include "interpose/callback.h"
-#include "interpose/admit.h"
 #include "session/context.h"
 #include "interpose/exclude.h"
 #include "interpose/extend.h"
 #include "interpose/forced.h"
 #include "interpose/looks_list.h"
 #include "session/lookup.h"
-#include "session/marks.h"
 #include "session/nodes.h"
 #include "interpose/reads.h"
 #include "interpose/redo_values.h"
 #include "interpose/repeat.h"
 #include "interpose/shape.h"
-#include "interpose/spawn.h"
 #include "interpose/writeback.h"
 #include "session/task.h"
 #include "replay/replay.h"
@@ -222,8 +219,6 @@ static void finish(struct tic_slot *slot)
         if (!spawn->kept) /* it will never be done for a restart */
             tic_spawns_remove(&session->graph.spawns, spawn);
     }
-    if (__builtin_expect(atomic_load_explicit(&tic_marks_any, memory_order_relaxed), 0))
-        tic_marks_note_end(slot);
     tic_snapshot_task_end(&session->snapshot, slot);
     tic_slots_end(&session->snapshot, slot);
 }
@@ -334,7 +329,7 @@ static uint64_t announce(struct tic_slot *slot, uint64_t sequence)
 static bool runs_again(struct starpu_task *task, const struct tic_spawn *spawn)
 {
     return spawn && spawn->kept ? (spawn->task.flags & TIC_KEPT_AGAIN) != 0
-                                : tic_marks_runs_again(task) || tic_exclude_writes(task);
+                                : tic_exclude_runs_again(task);
 }
 
 static void log_reads(struct starpu_task *task, struct tic_slot *slot, uint64_t key, uint64_t epoch)
@@ -377,8 +372,6 @@ static void begin_task(struct starpu_task *task)
         tic_writeback_take_result(slot);
     tic_extend_begin(task, slot);
     tic_repeat_begin(task, slot, key);
-    if (__builtin_expect(atomic_load_explicit(&tic_marks_any, memory_order_relaxed), 0))
-        tic_marks_note_begin(slot, task);
     slot->printed = tic_printed_pending();
     begun.task = task;
     begun.slot = slot;

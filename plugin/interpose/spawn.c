@@ -359,10 +359,3 @@ bool tic_spawn_register(struct starpu_task *task, const struct tic_spawn *model)
     tic_task_mark(task, -(int)(spawn->index + 2));
     return true;
 }
-
-struct tic_spawn *tic_spawn_of(const struct starpu_task *task)
-{
-    return task->hypervisor_tag < TIC_TAG_HAS_DEPENDENCIES
-               ? tic_spawns_get(&tic_session->graph.spawns, (uint32_t)(-task->hypervisor_tag) - 2)
-               : NULL;
-}

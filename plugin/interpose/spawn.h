@@ -20,5 +20,3 @@ const char *tic_spawn_identify(struct starpu_task *task, enum tic_context contex
                                struct tic_spawn *spawn);
 /* Marks a live task. Takes over what the model owns. False when out of memory. */
 bool tic_spawn_register(struct starpu_task *task, const struct tic_spawn *model);
-/* The record of a spawned task that is live; else NULL. */
-struct tic_spawn *tic_spawn_of(const struct starpu_task *task);

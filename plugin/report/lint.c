@@ -81,12 +81,14 @@ static bool has_effect_elsewhere(const struct tic_slot *slot)
     return slot->writing.count == 0 && (tic_session->settings.rerun || !slot->counts);
 }
 
-static void kernel_begins(struct starpu_task *task, const struct tic_slot *slot)
+static void kernel_begins(struct starpu_task *task, struct tic_slot *slot)
 {
     tic_followed_begin(task, slot);
     tic_left_begin(task, slot);
     if (has_effect_elsewhere(slot))
         tic_statics_note_again(false);
+    if (__builtin_expect(atomic_load_explicit(&tic_marks_any, memory_order_relaxed), 0))
+        tic_marks_note_begin(slot, task);
 }
 
 static void kernel_ends(struct starpu_task *task, const struct tic_slot *slot)
@@ -95,11 +97,13 @@ static void kernel_ends(struct starpu_task *task, const struct tic_slot *slot)
     tic_left_end(slot);
 }
 
-static void task_ends(const struct tic_slot *slot)
+static void task_ends(struct tic_slot *slot)
 {
     if (has_effect_elsewhere(slot))
         tic_statics_note_again(true);
     tic_observe_note_end(slot->sequence);
+    if (__builtin_expect(atomic_load_explicit(&tic_marks_any, memory_order_relaxed), 0))
+        tic_marks_note_end(slot);
 }
 
 static bool wait_begins(const struct starpu_task *task, const void *frame)

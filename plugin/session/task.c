@@ -47,6 +47,13 @@ void tic_task_unmark(struct starpu_task *task)
         count_uses(task, -1u);
 }
 
+struct tic_spawn *tic_spawn_of(const struct starpu_task *task)
+{
+    return task->hypervisor_tag < TIC_TAG_HAS_DEPENDENCIES
+               ? tic_spawns_get(&tic_session->graph.spawns, (uint32_t)(-task->hypervisor_tag) - 2)
+               : NULL;
+}
+
 struct starpu_task *tic_task_create(void)
 {
     struct starpu_task *task = tic_real.starpu_task_create();
@@ -194,4 +201,50 @@ bool tic_nowhere_is_ordered(const struct starpu_task *task, unsigned buffer)
 void (*tic_callback_of(const struct starpu_task *task))(void *)
 {
     return task->callback_func ? task->callback_func : task->cl ? task->cl->callback_func : NULL;
+}
+
+/* ---- the order of commuting writes ----------------------------------------------------------- */
+
+/* The order of commuting writes. After a crash many commuting tasks are ready at once that became
+ * ready one after the other before. In the order of submission their sums are rounded as they were.
+ * On several nodes that is their order in a first run, too: the next writer comes when the values
+ * of the last one are in main memory, if they must be (writeback.h).
+ * Not where explicit dependencies may contradict that order: an edge against it needs a task with a
+ * tag or with declared dependencies that is submitted before the commuting ones. */
+
+void tic_commute_show(struct starpu_task *task)
+{
+    enum starpu_data_access_mode *ours = task->dyn_modes;
+    bool hidden = false;
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    task->dyn_modes = NULL;
+    for (unsigned i = 0; i < buffers; i++) {
+        enum starpu_data_access_mode mode = STARPU_TASK_GET_MODE(task, i);
+        hidden |= mode != ours[i];
+        if ((mode & ~STARPU_COMMUTE) != ours[i]) {
+            task->dyn_modes = ours; /* the application's own */
+            return;
+        }
+    }
+    if (hidden)
+        free(ours);
+    else
+        task->dyn_modes = ours;
+}
+
+void tic_commute_in_order(struct starpu_task *task)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    bool commutes = false;
+
+    for (unsigned i = 0; i < buffers; i++)
+        commutes |= (STARPU_TASK_GET_MODE(task, i) & STARPU_COMMUTE) != 0;
+    enum starpu_data_access_mode *modes =
+        commutes && tic_task_may_be_ordered(task) ? malloc(buffers * sizeof(*modes)) : NULL;
+    if (!modes)
+        return;
+    for (unsigned i = 0; i < buffers; i++)
+        modes[i] = STARPU_TASK_GET_MODE(task, i) & ~STARPU_COMMUTE;
+    task->dyn_modes = modes; /* StarPU prefers them to the codelet's, and frees them */
 }

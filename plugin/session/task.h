@@ -18,6 +18,9 @@
 void tic_task_mark(struct starpu_task *task, int tag);
 void tic_task_unmark(struct starpu_task *task);
 
+/* The record of a spawned task that is live; else NULL. */
+struct tic_spawn *tic_spawn_of(const struct starpu_task *task);
+
 /* A task of ours, which the application does not see among its own. NULL when out of memory. */
 struct starpu_task *tic_task_create(void);
 /* Submits one; false, and it is gone, when StarPU does not take it. */
@@ -80,3 +83,8 @@ static inline bool tic_callback_has_any(const struct starpu_task *task)
     return task->callback_func || (task->cl && task->cl->callback_func) ||
            tic_task_has_prologue(task);
 }
+
+/* Before a task is submitted: its commuting writes come in the order of submission. */
+void tic_commute_in_order(struct starpu_task *task);
+/* Before its kernel, which sees the modes that the application gave. */
+void tic_commute_show(struct starpu_task *task);
