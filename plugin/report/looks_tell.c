@@ -263,7 +263,7 @@ static void note_callback(struct starpu_task *task, const struct tic_accesses *a
         return;
     for (unsigned i = 0; i < accesses->count; i++) {
         const struct tic_handle *handle = accesses->items[i].handle;
-        if (handle && handle->imaged && !handle->use.look)
+        if (handle && tic_session_sees(handle) && !handle->use.look)
             tell_large_of_callback(task);
         else if (handle && handle->packer)
             tell_packed_of_callback(task, handle);
