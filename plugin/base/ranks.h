@@ -112,8 +112,8 @@ struct tic_ranks_messages {
     bool (*queue)(void *data, void (*play)(void *arg), const void *arg, size_t size);
     /* Puts ours in the place of a callback. It is called when StarPU-MPI would do so, or when that
      * is not asked as the message was done. name: four numbers, the same of the message in each
-     * run. False: no memory. */
-    bool (*wrap)(const uint64_t *name, void (**callback)(void *), void **argument);
+     * run; data: what has come, which the callback may look at, or NULL. False: no memory. */
+    bool (*wrap)(void *data, const uint64_t *name, void (**callback)(void *), void **argument);
     /* For writing; the callback comes when it is granted. */
     void (*acquire)(void *data, void (*callback)(void *arg), void *arg);
     void (*release)(void *data);

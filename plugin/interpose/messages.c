@@ -13,6 +13,7 @@
 #include "interpose/callback_redo.h"
 #include "interpose/callback_run.h"
 #include "interpose/ending.h"
+#include "interpose/looks.h"
 #include "interpose/looks_list.h"
 #include "interpose/looks_replay.h"
 #include "interpose/ranks.h"
@@ -345,6 +346,7 @@ struct callback {
     uint64_t key;
     void (*run)(void *);
     void *argument;
+    struct tic_small small; /* what has come */
     TAILQ_ENTRY(callback) next;
 };
 
@@ -364,6 +366,7 @@ static void run_callback(void *arg)
     const struct callback callback = *(struct callback *)arg;
 
     free(arg);
+    tic_looks_note_callback(&callback.small, callback.key);
     tic_callback_begin(callback.key, callback.run, callback.argument);
 }
 
@@ -415,15 +418,18 @@ static void call_back(void *arg)
         run_callback(arg);
 }
 
-static bool wrap(const uint64_t *name, void (**run)(void *), void **argument)
+static bool wrap(void *data, const uint64_t *name, void (**run)(void *), void **argument)
 {
     struct callback *callback = tic_session_watches() ? malloc(sizeof(*callback)) : NULL;
+    const struct tic_handle *handle = callback && data ? tic_handle_of(data) : NULL;
 
     if (!callback)
         return !tic_session_watches();
     *callback = (struct callback){.key = tic_words_hash(name, 4, KEY_MESSAGES) | TIC_SPAWN_KEY,
                                   .run = *run,
                                   .argument = *argument};
+    if (handle && handle->use.look)
+        callback->small = (struct tic_small){.count = 1, .ids = {handle->id}};
     *run = call_back;
     *argument = callback;
     return true;

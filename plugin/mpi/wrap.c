@@ -280,7 +280,8 @@ static void wrap_callback(const char *name, struct call *call, bool sends)
     const uint64_t words[4] = {sends, (uint64_t)call->other, (uint64_t)call->name,
                                call->message->number};
 
-    if (call->callback && !tic_mpi_core->messages.wrap(words, &call->callback, &call->argument))
+    if (call->callback && !tic_mpi_core->messages.wrap(sends ? NULL : call->data, words,
+                                                       &call->callback, &call->argument))
         tic_mpi_core->unprotect(name, "out of memory");
 }
 

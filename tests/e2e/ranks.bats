@@ -110,6 +110,20 @@ load ranks
     grep 'main() goes on after it has waited for tasks, and may read large data' out
 }
 
+@test "callbacks of messages look at what has come, in a restart, too" {
+    build_ranks
+    local expected
+    export MIXED_HEARS=1
+    ranks 2 ./mixed 300 8
+    expected=$(results)
+    export STARPU_TIC_LOOKS=64k
+    killed_at task-end:90@0 3-12 2 300 8
+    lines_of 2 ./mixed 300 8
+    grep 'continuing 2 ranks from job line' out
+    is_fine
+    gives "$expected"
+}
+
 # Nothing is compared on several ranks, but the program has promised nothing (STARPU_TIC_VERIFY=0).
 @test "each rank tells of variables that tasks write and nobody has registered" {
     build_ranks

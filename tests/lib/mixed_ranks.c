@@ -287,6 +287,27 @@ static void insert_blind(void)
         starpu_task_insert(&blind, 0);
 }
 
+/* Callbacks look at what has come: MIXED_HEARS. */
+static _Atomic uint64_t heard_sum;
+static _Atomic int heard;
+
+static void note_heard(void *arg)
+{
+    heard_sum = heard_sum * 31 + hash(arg);
+    heard++;
+}
+
+static void hear(starpu_data_handle_t own, starpu_data_handle_t got, uint64_t *words)
+{
+    static int times;
+    int before = (rank + ranks - 1) % ranks;
+
+    starpu_mpi_irecv_detached(got, before, ASK_TAG + before, comm, note_heard, words);
+    starpu_mpi_isend_detached(own, (rank + 1) % ranks, ASK_TAG + rank, comm, NULL, NULL);
+    for (times++; heard < times;)
+        starpu_sleep(0.001F);
+}
+
 /* What another number of ranks cannot do again: MIXED_TALK. */
 static void talk(starpu_data_handle_t own, starpu_data_handle_t got)
 {
@@ -735,6 +756,8 @@ int main(int argc, char **argv)
             insert_blind();
             starpu_task_wait_for_all();
         }
+        if (step % (ROUND * tiles) == ROUND && getenv("MIXED_HEARS"))
+            hear(handles[rank], arrived, got);
         if (groups && step % (ROUND * tiles) == ROUND * tiles / 2)
             seen = seen * 31 + cross(handles[rank], arrived);
         if (tests && step % (ROUND * tiles / 2) == ROUND * tiles / 4)
@@ -783,7 +806,7 @@ int main(int argc, char **argv)
     }
     starpu_data_unregister(arrived);
     starpu_data_unregister(room);
-    seen += peeked;
+    seen += peeked + heard_sum;
     if (!plain)
         printf("rank %d: %016llx %016llx %d %d %d %d\n", rank, (unsigned long long)all,
                (unsigned long long)seen, received, returned, sent, tagged);
