@@ -84,6 +84,17 @@ struct tic_ranks_tasks {
     uint64_t (*hash_input)(void *data); /* what main() has put there; 0: nothing */
 };
 
+/* Reductions; immutable. */
+struct tic_ranks_reductions {
+    /* Reductions, by main(): can they be protected? The share of another rank: data to be received
+     * into, which is added and goes; where a share went, the value begins anew; all tasks end. */
+    bool (*reduces)(void *data);
+    void *(*open_share)(void *data);
+    void (*add_share)(void *data, void *share);
+    void (*begin_anew)(void *data);
+    void (*await_tasks)(void);
+};
+
 /* What the library calls where the program communicates; immutable. */
 struct tic_ranks_messages {
     /* Of main(). It begins an operation of this data. detached: callbacks may do so, too. */
@@ -93,13 +104,6 @@ struct tic_ranks_messages {
     void (*begin_wait)(const void *frame);
     void (*end_wait)(const char *call);
     bool (*answer)(bool ended); /* what main() is to hear, which asks whether a message has */
-    /* Reductions, by main(): can they be protected? The share of another rank: data to be received
-     * into, which is added and goes; where a share went, the value begins anew; all tasks end. */
-    bool (*reduces)(void *data);
-    void *(*open_share)(void *data);
-    void (*add_share)(void *data, void *share);
-    void (*begin_anew)(void *data);
-    void (*await_tasks)(void);
     /* It asks for a message with this data. done: a restart does not make it. */
     void (*note_asked)(void *data, bool receives, bool done);
     /* StarPU-MPI is about to be asked for it, or ours writes it; and: it begins, after all cuts
@@ -150,6 +154,7 @@ struct tic_ranks_core {
     void (*start_again)(const char *why);                 /* the next start can */
     void (*give_up)(const char *why);                     /* the same by a thread of ours */
     struct tic_ranks_tasks tasks;
+    struct tic_ranks_reductions reductions;
     struct tic_ranks_messages messages;
 };
 

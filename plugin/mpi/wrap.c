@@ -472,23 +472,23 @@ int starpu_mpi_comm_size(void *comm, int *count);
  * main(): there callbacks register data. */
 static void reduce(void *comm, void *data, int prio, int owner, int64_t tag)
 {
-    const struct tic_ranks_messages *messages = &tic_mpi_core->messages;
+    const struct tic_ranks_reductions *reductions = &tic_mpi_core->reductions;
     int own = -1, count = 0;
 
     TIC_MPI(starpu_mpi_comm_rank, comm, &own);
     TIC_MPI(starpu_mpi_comm_size, comm, &count);
     if (own != owner) {
         starpu_mpi_isend_detached_prio(data, owner, tag, prio, comm, NULL, NULL);
-        messages->begin_anew(data);
+        reductions->begin_anew(data);
     }
     for (int i = 0; i < count && own == owner; i++) {
         if (i == own)
             continue;
-        void *share = messages->open_share(data);
+        void *share = reductions->open_share(data);
         starpu_mpi_irecv_detached(share, i, tag, comm, NULL, NULL);
-        messages->add_share(data, share);
+        reductions->add_share(data, share);
     }
-    messages->await_tasks();
+    reductions->await_tasks();
 }
 
 /* StarPU 1.3 returns nothing. */
@@ -499,7 +499,7 @@ WRAPPER int starpu_mpi_redux_data_prio(void *comm, void *data, int prio)
     int64_t tag = TIC_MPI(starpu_mpi_data_get_tag, data);
     TIC_NEXT(starpu_mpi_redux_data_prio);
 
-    if (tic_mpi_core && owner >= 0 && tag >= 0 && tic_mpi_core->messages.reduces(data)) {
+    if (tic_mpi_core && owner >= 0 && tag >= 0 && tic_mpi_core->reductions.reduces(data)) {
         reduce(comm, data, prio, owner, tag);
         return 0;
     }
