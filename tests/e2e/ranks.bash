@@ -85,6 +85,15 @@ killed_at() { # FAILPOINT PARTS NUMBER ARGUMENTS...
     [ "$status" -eq 137 ] || { echo "not killed at $1" && return 1; }
 }
 
+# The same, and the restart gives what is `expected`.
+goes_on_after() { # FAILPOINT PARTS NUMBER ARGUMENTS...
+    killed_at "$@"
+    lines_of "$3" ./mixed "${@:4}"
+    grep "continuing $3 ranks from job line" out
+    is_fine
+    gives "$expected"
+}
+
 # ---- what commands tell ---------------------------------------------------------------------------
 
 # Why the newest line needs as many ranks, or yes.
