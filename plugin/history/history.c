@@ -218,6 +218,17 @@ const char *tic_history_find_difference(const struct tic_line *line, bool comple
 
 /* Whether a restart that redoes a history could wait for ever. */
 
+uint64_t tic_history_find_main(const struct tic_line_entry *entries, size_t count, uint64_t cut)
+{
+    uint64_t last = cut;
+
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].role == TIC_HISTORY_MAIN && entries[i].kind != TIC_HISTORY_INPUT &&
+            entries[i].position > last)
+            last = entries[i].position;
+    return last;
+}
+
 /* main() goes on when it has passed. */
 static bool lets_main_go_on(const struct tic_line_entry *entry)
 {
@@ -229,13 +240,14 @@ static bool lets_main_go_on(const struct tic_line_entry *entry)
 enum tic_history_trouble tic_history_find_cycle(const struct tic_line *line,
                                                 struct tic_history_wait *wait)
 {
-    const uint64_t cut = tic_line_position(line);
+    const uint64_t last =
+        tic_history_find_main(line->history, line->history_count, tic_line_position(line));
     uint64_t reached = UINT64_MAX; /* as far as main() may be before one that stands behind */
 
     for (size_t i = line->history_count; i-- > 0;) {
         const struct tic_line_entry *entry = &line->history[i];
         wait->entry = i;
-        const uint64_t position = entry->position < cut ? entry->position : cut; /* cursor.h */
+        const uint64_t position = entry->position < last ? entry->position : last;
         if (position > reached)
             return TIC_HISTORY_CYCLE;
         if (lets_main_go_on(entry) && position < reached) {

@@ -47,6 +47,11 @@ int tic_history_describe(struct tic_history *history, uint64_t cut, struct tic_l
  * differs, or NULL. A store of a version without histories has more rows than entries. */
 const char *tic_history_find_difference(const struct tic_line *line, bool complete);
 
+/* Where main() was: at the cut, or where its entries tell of waits since that operation. An actor
+ * that had begun by the cut may have appended what it observed when main() was further on: it needs
+ * main() there at most. */
+uint64_t tic_history_find_main(const struct tic_line_entry *entries, size_t count, uint64_t cut);
+
 enum tic_history_trouble {
     TIC_HISTORY_FINE,
     TIC_HISTORY_CYCLE, /* `entry` needs main() where it is only after `other`, which is behind */

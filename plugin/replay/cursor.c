@@ -6,22 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where main() was: its entries tell of waits since the operation of the cut. */
-static uint64_t find_main(const struct tic_line_entry *entries, size_t count, uint64_t cut)
-{
-    uint64_t last = cut;
-
-    for (size_t i = 0; i < count; i++)
-        if (entries[i].role == TIC_HISTORY_MAIN && entries[i].kind != TIC_HISTORY_INPUT &&
-            entries[i].position > last)
-            last = entries[i].position;
-    return last;
-}
+#include "history/history.h"
 
 int tic_cursor_init(struct tic_cursor *cursor, const struct tic_line_entry *entries, size_t count,
                     uint64_t cut)
 {
-    const uint64_t last = find_main(entries, count, cut);
+    const uint64_t last = tic_history_find_main(entries, count, cut);
     uint64_t reach = 0;
 
     *cursor = (struct tic_cursor){.entries = malloc((count + 1) * sizeof(*entries)),

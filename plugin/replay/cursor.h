@@ -17,8 +17,8 @@ struct tic_cursor {
     uint64_t *reach; /* of each entry, the highest position of it and of those before it */
 };
 
-/* Takes a copy. An actor that had begun by the cut may have appended what it observed when main()
- * was further on: it needs main() where it was at the cut, at most. 0 or -ENOMEM. */
+/* Takes a copy, in which nobody needs main() further on than tic_history_find_main. 0 or -ENOMEM.
+ */
 int tic_cursor_init(struct tic_cursor *cursor, const struct tic_line_entry *entries, size_t count,
                     uint64_t cut);
 void tic_cursor_fini(struct tic_cursor *cursor);
