@@ -67,7 +67,8 @@ struct tic_ranks {
                          void **argument);
     bool (*takes_release)(void *data, const void *caller);
     bool (*is_caller)(const void *caller);
-    void (*remove)(void); /* the run has succeeded, and this rank's lines are gone */
+    void (*await_sends)(void); /* until StarPU-MPI has all sends whose data was granted */
+    void (*remove)(void);      /* the run has succeeded, and this rank's lines are gone */
 };
 
 /* What it asks of data and tasks, which another number of ranks may take over; immutable. */

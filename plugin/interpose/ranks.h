@@ -43,6 +43,13 @@ static inline bool tic_ranks_is_caller(const void *caller)
 
     return __builtin_expect(ranks != NULL, 0) && ranks->is_caller(caller);
 }
+/* StarPU-MPI's barrier waits for tasks, as their ends may give it sends; sends that are held are
+ * waited for there, too. */
+static inline void tic_ranks_settle(const void *caller)
+{
+    if (tic_ranks_is_caller(caller))
+        tic_ranks_here()->await_sends();
+}
 
 /* main() is to use data; also after the end of protection, as it may have still to come back. */
 static inline void tic_ranks_come(starpu_data_handle_t data, enum tic_ranks_use use)

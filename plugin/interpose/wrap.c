@@ -17,6 +17,7 @@
 #include "interpose/looks.h"
 #include "report/missed.h"
 #include "interpose/pins.h"
+#include "interpose/ranks.h"
 #include "interpose/redux.h"
 #include "interpose/retry.h"
 #include "interpose/redo.h"
@@ -434,6 +435,7 @@ WRAPPER int starpu_task_wait(struct starpu_task *task)
         if (tic_nodes_several && tic_session_is_watching())                                        \
             tic_writeback_settle();                                                                \
         tic_pins_settle();                                                                         \
+        tic_ranks_settle(__builtin_return_address(0));                                             \
         tic_wait_end(#name);                                                                       \
         return result;                                                                             \
     }

@@ -30,13 +30,16 @@ static struct {
     unsigned long channel_count;
     bool disorder, holds;
     struct tic_message *held, **last_held;
+    uint64_t beginning; /* sends that StarPU-MPI is about to have */
+    pthread_cond_t begun;
     bool cuts; /* since the cut, until a rank knows what is late: all that comes is */
     uint64_t late, unsettled; /* to come; come, and not kept yet */
     struct tic_late *kept;
     unsigned long kept_count, kept_capacity;
     double held_since;
     struct tic_hold_statistics statistics;
-} all = {.mutex = PTHREAD_MUTEX_INITIALIZER, .last_held = &all.held};
+} all = {
+    .mutex = PTHREAD_MUTEX_INITIALIZER, .last_held = &all.held, .begun = PTHREAD_COND_INITIALIZER};
 
 static struct tic_channel *find_locked(bool sends, int peer, int64_t tag)
 {
@@ -95,6 +98,10 @@ static void begin_send(struct tic_message *send)
     tic_mpi_core->messages.note_begun(send->data);
     send->callback(send->argument);
     free(send);
+    pthread_mutex_lock(&all.mutex);
+    if (--all.beginning == 0)
+        pthread_cond_broadcast(&all.begun);
+    pthread_mutex_unlock(&all.mutex);
 }
 
 void tic_channels_send(struct tic_message *send)
@@ -107,10 +114,19 @@ void tic_channels_send(struct tic_message *send)
         all.statistics.held++;
     } else {
         count_locked(send);
+        all.beginning++;
     }
     pthread_mutex_unlock(&all.mutex);
     if (!holds)
         begin_send(send);
+}
+
+void tic_channels_await(void)
+{
+    pthread_mutex_lock(&all.mutex);
+    while (all.held || all.beginning > 0)
+        pthread_cond_wait(&all.begun, &all.mutex);
+    pthread_mutex_unlock(&all.mutex);
 }
 
 static struct tic_message **bucket_of(const void *data)
@@ -252,6 +268,7 @@ static struct tic_message *take_held(void)
         all.held = send->next;
         all.last_held = all.held ? all.last_held : &all.held;
         count_locked(send);
+        all.beginning++;
     } else if (all.holds) {
         note_open_locked();
     }

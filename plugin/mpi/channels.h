@@ -36,6 +36,8 @@ struct tic_message *tic_channels_add(bool sends, int peer, int64_t tag, void *da
 
 /* The data of a send is granted: StarPU-MPI begins it, or is held. */
 void tic_channels_send(struct tic_message *send);
+/* Until StarPU-MPI has all sends whose data was granted. */
+void tic_channels_await(void);
 /* The same of a receive: until tic_channels_end_receive its data is found by: */
 void tic_channels_begin_receive(struct tic_message *receive);
 /* NULL: no message is being received into it. */

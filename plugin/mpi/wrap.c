@@ -641,9 +641,10 @@ WRAPPER int starpu_mpi_shutdown(void)
 }
 
 static const struct tic_ranks library = {
-    tic_restart_choose, tic_restart_log, tic_labels_come,  tic_job_begin,    tic_job_ready,
-    tic_job_step,       tic_job_cut,     tic_job_tell_cut, tic_job_has_late, tic_job_part,
-    tic_job_end,        takes_access,    takes_release,    is_caller,        tic_job_remove,
+    tic_restart_choose, tic_restart_log, tic_labels_come,    tic_job_begin,
+    tic_job_ready,      tic_job_step,    tic_job_cut,        tic_job_tell_cut,
+    tic_job_has_late,   tic_job_part,    tic_job_end,        takes_access,
+    takes_release,      is_caller,       tic_channels_await, tic_job_remove,
 };
 
 __attribute__((constructor)) static void attach(void)

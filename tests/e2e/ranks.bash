@@ -6,7 +6,11 @@ load common
 setup_file() {
     STARPU_HOME=$BATS_FILE_TMPDIR STARPU_NCPU=1 "$TIC_BUILD/examples/01_vector" >/dev/null
     command -v mpicc >/dev/null && pkg-config --exists starpumpi-1.3 || return 0
-    mpicc -O1 -std=gnu11 "$BATS_TEST_DIRNAME/../lib/mixed_ranks.c" -o "$BATS_FILE_TMPDIR/mixed" \
+    compile_ranks mixed
+}
+
+compile_ranks() { # NAME: lib/NAME_ranks.c
+    mpicc -O1 -std=gnu11 "$BATS_TEST_DIRNAME/../lib/$1_ranks.c" -o "$BATS_FILE_TMPDIR/$1" \
         $(pkg-config --cflags --libs starpumpi-1.3)
 }
 

@@ -43,6 +43,16 @@ load ranks
     is_fine
 }
 
+# StarPU-MPI's barrier has to wait for a send that we give it by another thread.
+@test "a barrier finds the sends that were held" {
+    build_ranks
+    local period=0.005
+    compile_ranks barrier
+    lines_of 2 "$BATS_FILE_TMPDIR/barrier"
+    is_fine
+    grep '^held in' out
+}
+
 @test "communicators that the program makes" {
     need_mpi
     local program

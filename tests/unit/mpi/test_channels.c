@@ -2,6 +2,7 @@
 /* Checks that messages are numbered and counted by channel, that no send begins while they are
  * held, and the core knows before each, and that the leader finds orphans and messages in transit.
  */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "lib/testing.h"
@@ -87,6 +88,31 @@ static void test_held_sends_begin_later_in_their_order(void **state)
     assert_int_equal(counted(true, 1, TAG), 3);
     assert_int_equal(counted(true, 2, TAG), 1);
     assert_int_equal(tic_channels_statistics().held, 3);
+}
+
+static void *await_sends(void *seen)
+{
+    tic_channels_await();
+    *(int *)seen = begun;
+    return NULL;
+}
+
+static void test_who_awaits_sends_awaits_those_that_are_held(void **state)
+{
+    pthread_t waiter;
+    unsigned long count;
+    bool disorder;
+    int seen = 0;
+    (void)state;
+    begun = noted = 0;
+    tic_channels_await(); /* there is none */
+    free(tic_channels_hold(&count, &disorder));
+    send(1, TAG, 1);
+    send(1, TAG, 2);
+    assert_int_equal(pthread_create(&waiter, NULL, await_sends, &seen), 0);
+    tic_channels_open();
+    assert_int_equal(pthread_join(waiter, NULL), 0);
+    assert_int_equal(seen, 2);
 }
 
 static void test_receives_are_found_by_their_data(void **state)
@@ -201,6 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_held_sends_begin_later_in_their_order),
+        cmocka_unit_test(test_who_awaits_sends_awaits_those_that_are_held),
         cmocka_unit_test(test_receives_are_found_by_their_data),
         cmocka_unit_test(test_late_messages),
         cmocka_unit_test(test_a_restart_knows_what_was_done),
