@@ -80,6 +80,8 @@ static bool replay_access(struct tic_handle *handle, const struct tic_line_acqui
     handle->use.main_writes = known->writes; /* from here on no restore may touch it */
     tic_unlock(&tic_session->submit);
     handle->restart.repeats_access = true;
+    if (known->writes)
+        tic_snapshot_hold_again(&tic_session->snapshot, handle);
     if (known->recorded)
         tic_redo_show(handle, &(struct tic_saved){{known->extent, known->row}, known->checksum});
     return true;

@@ -350,6 +350,8 @@ static void take(void *arg)
                   (handle->family || tic_nodes_holds_alone(handle->data, handle->home_node));
 
     tic_redo_make_calls(wait->user);
+    if (wait->replays)
+        tic_snapshot_hold_again(&tic_session->snapshot, handle);
     if (!direct && wait->replays)
         tic_redo_show(handle, &wait->saved);
     tic_guard++;
@@ -382,7 +384,7 @@ static bool is_granted_now(const struct tic_callback_wait *wait)
 bool tic_callback_access_redo(struct tic_callback_wait *wait)
 {
     struct tic_handle *handle = wait->handle;
-    const struct tic_replay_actor taken = {take, granted_now, wait, false, false},
+    const struct tic_replay_actor taken = {take, granted_now, wait, true, false},
                                   nothing = {.run = do_nothing};
     const bool now = is_granted_now(wait);
 

@@ -422,7 +422,8 @@ void tic_redo_start(struct tic_session *session)
                                            play,
                                            tic_redo_catch_up,
                                            !tic_session_may_look(session) || history->absent,
-                                           history->absent};
+                                           history->absent,
+                                           &session->graph.callbacks_open};
 
     if (!tic_position_is_ahead())
         return;

@@ -227,12 +227,19 @@ bool tic_replay_add_actor(enum tic_history_role role, uint64_t key,
     return begins;
 }
 
+static void count_running_locked(const struct actor *actor, int more)
+{
+    replay.running += more;
+    replay.kernels += actor->role == TIC_HISTORY_KERNEL ? more : 0;
+    replay.of_tasks += actor->is.of_task ? more : 0;
+    if (replay.steps.open && actor->role == TIC_HISTORY_CALLBACK)
+        atomic_fetch_add(replay.steps.open, more);
+}
+
 static void end_actor_locked(struct actor *actor)
 {
     actor->returned = true;
-    replay.running--;
-    replay.kernels -= actor->role == TIC_HISTORY_KERNEL;
-    replay.of_tasks -= actor->is.of_task;
+    count_running_locked(actor, -1);
     pthread_cond_broadcast(&replay.passes);
     pthread_cond_broadcast(&replay.others);
     if (replay.steps.made || replay.awaits || !tic_replay_is_on())
@@ -387,9 +394,7 @@ static void await_kernels_locked(const struct actor *actor)
 static void start_locked(struct actor *actor, bool by_entry)
 {
     await_kernels_locked(actor);
-    replay.running++;
-    replay.kernels += actor->role == TIC_HISTORY_KERNEL;
-    replay.of_tasks += actor->is.of_task;
+    count_running_locked(actor, 1);
     call_locked(actor->is.begin, actor->is.argument);
     if (by_entry)
         advance_locked();

@@ -46,6 +46,9 @@ struct tic_replay_steps {
     /* Of main() there is nothing in the history, and kernels begin when somebody comes to them
      * (history/history.h). */
     bool made;
+    /* Counts callbacks that have begun and not returned: a quiescent line waits for them. Or NULL.
+     */
+    _Atomic uint32_t *open;
 };
 
 /* Begins to redo the history, which stays until the phase is OFF. cut: where main()

@@ -435,6 +435,26 @@ int tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle,
     return hold_value(snapshot, handle, &(struct hold){.access = access});
 }
 
+/* False when out of memory. */
+static bool hold_again_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    if (handle->saving.current.exists)
+        return true;
+    bool fine = forget_value_locked(snapshot, handle);
+    handle->saving.current.awaits_main = true;
+    return fine;
+}
+
+void tic_snapshot_hold_again(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    tic_lock(&snapshot->graph->lock);
+    bool fine = hold_again_locked(snapshot, handle);
+    for (unsigned long i = 0; i < handle->listing.overlap_count; i++)
+        fine &= hold_again_locked(snapshot, handle->listing.overlaps[i]);
+    tic_unlock(&snapshot->graph->lock);
+    tic_snapshot_need(snapshot, fine);
+}
+
 int tic_snapshot_hold_by_callback(struct tic_snapshot *snapshot, struct tic_handle *handle,
                                   const struct tic_line_read *read)
 {

@@ -343,6 +343,9 @@ int tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle,
 /* The same by a callback of an access, which read this. Any thread. */
 int tic_snapshot_hold_by_callback(struct tic_snapshot *snapshot, struct tic_handle *handle,
                                   const struct tic_line_read *read);
+/* In a restart somebody writes it again, whom the recovered cut knows: cuts know no value until it
+ * is touched, unless that cut has one. Any thread. */
+void tic_snapshot_hold_again(struct tic_snapshot *snapshot, struct tic_handle *handle);
 /* An access of main() that reads only. 0 or -errno. */
 int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_line_acquire *access);
 /* The callback of a task, or of an access, begins, and has returned; `running` stays where it is in

@@ -470,6 +470,22 @@ resume_with_input() {
     resume_order line-inside 2 line-renamed:{1,2} task-begin:{8,14}
 }
 
+# Lines of a restart have no value of it, either.
+@test "main() goes on writing what it held at the cut, and a restart is killed there, too" {
+    local expected
+    expected=$("$lib/orders" held-write)
+    crash task-end:30 "$lib/orders" held-write
+    STARPU_TIC_FAIL=line-renamed:3 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" held-write
+    [ "$(wc -l <err)" -eq 1 ] || complain held-write "more said than where it continues from"
+    run_apart timeout "$hangs" "$tool" run -- "$lib/orders" held-write
+    is_right "$expected" yes || complain held-write "wrong"
+}
+
+@test "main() waits for all tasks, and that includes callbacks of accesses behind them" {
+    export STARPU_TIC_EVERY=0 STARPU_TIC_PERIOD=1000 STARPU_TIC_VERIFY=0
+    resume_order line-behind 2 line-renamed:{2,3,5}
+}
+
 @test "tasks read data that others write, and that leaves then (starpu_data_unregister_submit)" {
     resume_order read-leaving 2 task-begin:{8,15,27} line-renamed:{4,9,14}
 }

@@ -141,6 +141,23 @@ static void run_look(void)
     starpu_data_unregister(homeless);
 }
 
+/* main() goes on writing what it holds when it has waited for others. */
+static void run_write(void)
+{
+    uint64_t *value;
+
+    submit(&step_codelet, handles[1], 1);
+    must(starpu_data_acquire(handles[1], STARPU_RW));
+    value = starpu_data_get_local_ptr(handles[1]);
+    for (int i = 0; i < 2 * LENGTH; i++) {
+        *value = *value * 31 + (uint64_t)i;
+        submit(&step_codelet, handles[0], i);
+        starpu_task_wait_for_all();
+    }
+    starpu_data_release(handles[1]);
+    note(read_value(handles[1]));
+}
+
 /* ---- what leaves while it is held ------------------------------------------------------------ */
 
 enum { LEAVING = 20 };
@@ -191,5 +208,6 @@ const struct mode orders_held[] = {{"held-commute", run_commute},
                                    {"held-read-twice", run_read_twice},
                                    {"held-read-paused", run_read_paused},
                                    {"held-look", run_look},
+                                   {"held-write", run_write},
                                    {"held-leaving", run_leaving},
                                    {NULL, NULL}};

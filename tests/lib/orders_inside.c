@@ -160,7 +160,28 @@ static void run_line_inside(void)
     }
 }
 
+static void take_line_behind(void *arg)
+{
+    await_line();
+    usleep(20000); /* main() could go on meanwhile */
+    ran_inside++;
+    starpu_data_release(arg);
+}
+
+/* The end of a task grants access, and lines are taken inside of the callback. main() waits for all
+ * tasks, which includes it. */
+static void run_line_behind(void)
+{
+    for (int i = 0; i < LENGTH; i++) {
+        submit(&step_codelet, handles[0], i);
+        must(starpu_data_acquire_cb(handles[0], STARPU_RW, take_line_behind, handles[0]));
+        starpu_task_wait_for_all();
+        note(ran_inside);
+    }
+}
+
 const struct mode orders_inside[] = {{"let-go-inside", run_let_go_inside},
                                      {"line-inside", run_line_inside},
+                                     {"line-behind", run_line_behind},
                                      {"let-go-inside-others", run_let_go_others},
                                      {NULL, NULL}};

@@ -97,10 +97,17 @@ static void kernel_after_call(void *arg)
     tic_replay_end_kernel(6);
 }
 
+static _Atomic uint32_t open_callbacks;
+
 static void start(const struct tic_line_entry *entries, size_t count, uint64_t cut)
 {
     static const struct tic_replay_steps steps = {
-        .is_left_out = is_left_out, .arrive = arrive, .play = play, .catch_up = catch_up};
+        .is_left_out = is_left_out,
+        .arrive = arrive,
+        .play = play,
+        .catch_up = catch_up,
+        .open = &open_callbacks,
+    };
 
     memset(said, 0, sizeof(said));
     assert_int_equal(tic_replay_start(entries, count, cut, &steps), 0);
@@ -395,8 +402,10 @@ static void test_wait_for_all_at_cut(void **state)
     tic_replay_begin(1, TIC_REPLAY_SUBMITS);
     assert_true(tic_replay_add_actor(TIC_HISTORY_CALLBACK, 7, &actor, true));
     tic_replay_begin(2, TIC_REPLAY_WAITS);
+    assert_int_equal(atomic_load(&open_callbacks), 1); /* a line waits, though nothing has run */
     assert_int_equal(pthread_create(&thread, NULL, let_go, &letter_l), 0);
     assert_true(tic_replay_settle(2)); /* it may have submitted tasks */
+    assert_int_equal(atomic_load(&open_callbacks), 0);
     assert_false(tic_replay_settle(2));
     say('m');
     pthread_join(thread, NULL);
