@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What the parts of the crash campaigns share that `make check` runs. TIC_BUILD: the build directory.
+# shellcheck source=tests/lib/machine.bash
+. "$BATS_TEST_DIRNAME/../lib/machine.bash"
 [ -n "${TIC_SOAK-}" ] || export TIC_IDLE_LIB=$TIC_BUILD/.libs/idle.so
 
 # How many rounds: of make check-soak, or of make check.

@@ -12,6 +12,8 @@ calm=$TIC_BUILD/.libs/idle.so # workers without a task sleep, but in make check-
 hangs=600 # seconds: what takes longer hangs. Beside a load, runs that are right take a minute
 # shellcheck source=tests/lib/blas.bash
 . "$BATS_TEST_DIRNAME/../lib/blas.bash"
+# shellcheck source=tests/lib/machine.bash
+. "$BATS_TEST_DIRNAME/../lib/machine.bash"
 # Asked once for each file of tests. Starting a command costs a tenth of a run of a program: what tests do again
 # and again is done by the shell itself.
 export examples=${examples-$(dpkg -L starpu-examples 2>/dev/null | grep '/cholesky_implicit$' | xargs -r dirname)}
