@@ -342,6 +342,7 @@ const struct tic_program tic_programs_callbacks[] = {
     {"inside-bare", bare_inside, NULL, false, NULL, 1, 1, 1, 1, false},
     {"inside-tag", tag_inside, NULL, false, NULL, 1, 1, 1, 1, false},
     {"inside-access", access_inside, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"inside-access-in-turn", access_inside, NULL, false, NULL, 0, 1, 1, 1, false},
     {"inside-callback", callback_inside, NULL, false, NULL, 1, 1, 1, 1, false},
     {NULL, NULL, NULL, false, NULL, 0, 0, 0, 0, false},
 };
