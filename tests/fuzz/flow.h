@@ -33,6 +33,7 @@ static inline bool flow_has(enum flow_feature feature)
 /* Any thread: takes some time, or none, so that threads meet in other orders; by the environment
  * variable FLOW_JITTER, a seed. What is random here decides nothing else. */
 void flow_jitter(void);
+void flow_linger(void); /* more often: whoever calls it holds data, and a line may come meanwhile */
 /* In a kernel: is it to fail? By the environment variable FLOW_FAIL, percent, in a protected run.
  */
 bool flow_is_to_fail(void);

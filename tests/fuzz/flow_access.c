@@ -60,10 +60,12 @@ void flow_access_random(void)
     starpu_data_handle_t data = flow_item_pick(item);
     flow_trace("acquire", (uint64_t)(item - flow_items), mode);
     acquire(data, mode);
+    flow_linger();
     if (mode & STARPU_R)
         look(data);
     if (mode & STARPU_W)
         change(data, mode == STARPU_W);
+    flow_linger();
     starpu_data_release(data);
     item->filled = true;
     if (flow_has(FLOW_DECIDE)) /* what it saw decides what it does */
@@ -79,6 +81,7 @@ static void granted(void *arg)
     struct flow_bytes bytes = flow_bytes_of(memory_of(data));
     uint64_t seen = 0;
 
+    flow_linger();
     for (unsigned k = 0; k < bytes.planes; k++)
         for (unsigned j = 0; j < bytes.rows; j++)
             for (size_t i = 0; i < bytes.row; i++)
@@ -102,6 +105,7 @@ static void granted_to_write(void *arg)
     uint64_t seen = 0;
 
     free(arg);
+    flow_linger();
     for (unsigned k = 0; k < bytes.planes; k++)
         for (unsigned j = 0; j < bytes.rows; j++)
             for (size_t i = 0; i < bytes.row; i++, add = (unsigned char)(add + promise.step)) {
@@ -111,8 +115,10 @@ static void granted_to_write(void *arg)
                 seen = seen * 31 + *byte;
             }
     flow_trace("granted to write", 0, seen);
+    flow_linger();
     atomic_fetch_add(&flow_sum, seen);
     starpu_data_release(promise.data);
+    flow_linger();
 }
 
 static void ask_to_write(struct flow_item *item)

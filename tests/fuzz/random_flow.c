@@ -36,7 +36,7 @@ uint64_t flow_random(void)
     return next_random(&random_state);
 }
 
-void flow_jitter(void)
+static void pause_once_in(unsigned times)
 {
     static __thread uint64_t state; /* a counter would be memory that kernels write */
 
@@ -44,8 +44,18 @@ void flow_jitter(void)
         return;
     if (!state)
         state = jitter_seed + (uint64_t)(gettid() - getpid());
-    if (next_random(&state) % 8 == 0)
+    if (next_random(&state) % times == 0)
         usleep((useconds_t)(next_random(&state) % 4000));
+}
+
+void flow_jitter(void)
+{
+    pause_once_in(8);
+}
+
+void flow_linger(void)
+{
+    pause_once_in(2);
 }
 
 bool flow_is_to_fail(void)
