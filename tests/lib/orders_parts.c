@@ -324,14 +324,12 @@ static void note_call(void *arg)
 /* With ORDERS_LATE it reads when the callback of the next task, which is done, has begun. */
 static void look_late(void *buffers[], void *arg)
 {
-    enum { MOST_YIELDS = 1000000 };
+    const double end = starpu_timing_now() + 500000; /* us: the callback may not come */
 
     __atomic_store_n(&looking, 1, __ATOMIC_RELEASE);
-    for (int i = 0; getenv("ORDERS_LATE") && i < MOST_YIELDS; i++)
-        if (__atomic_load_n(&called, __ATOMIC_ACQUIRE))
-            break;
-        else
-            sched_yield();
+    while (getenv("ORDERS_LATE") && !__atomic_load_n(&called, __ATOMIC_ACQUIRE) &&
+           starpu_timing_now() < end)
+        sched_yield();
     look_items(buffers, arg);
 }
 
