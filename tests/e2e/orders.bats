@@ -14,12 +14,14 @@ protected() { # scenario: from the start
     run_apart timeout "$hangs" "$tool" run -- "$lib/orders" "$1"
 }
 
-# Where a scenario of so many tasks is killed: spread over a run, or over a run and its restart, which
-# has at most two thirds and three of them left.
+# Where a scenario of so many tasks is killed: spread over a run, or over a run and, of each second scenario,
+# its restart, which has at most two thirds and three of them left: kill_points TASKS SCENARIO-NUMBER
 kill_points() {
     local third=$(($1 / 3)) late
     if is_soak; then
         echo "task-end:$((third + 1)) task-begin:$(($1 * 2 / 3 + 1)) task-end:$1"
+    elif [ $(($2 % 2)) -eq 0 ]; then
+        echo "task-end:$((third + 1))"
     else
         late=$(($1 - third - 2))
         echo "task-end:$((third + 1)) task-end:$((late > 0 ? late : 1))"
@@ -33,7 +35,8 @@ keeps_order() {
     protected "$1"
     is_right "$expected" "" && says_nothing || complain "$1" "wrong without a kill"
     tasks=$(stat_of tasks_executed)
-    resumes_through "$(kill_points "$tasks")" "$expected" "$lib/orders" "$1"
+    scenarios=$((${scenarios-0} + 1))
+    resumes_through "$(kill_points "$tasks" $scenarios)" "$expected" "$lib/orders" "$1"
     [ "$skipped" -gt 0 ] || # few tasks, and lines that came late
         TIC_SOAK=1 resumes_through "$(TIC_SOAK=1 kill_points "$tasks")" "$expected" "$lib/orders" "$1"
     # Where kernels wait for each other no worker waits for a line: it may not be there in time.
@@ -41,13 +44,11 @@ keeps_order() {
     [ "$skipped" -gt 0 ] || complain "$1" "nothing was ever skipped"
 }
 
-# Kills a scenario at each second point, with TIC_SOAK at each, and resumes it on so many workers:
-# resume_order SCENARIO WORKERS POINT...
+# Kills a scenario at each third point, with TIC_SOAK at each, and resumes it on so many workers: resume_order SCENARIO WORKERS POINT...
 resume_order() {
-    local expected point number=0
+    local expected point
     expected=$("$lib/orders" "$1")
-    for point in "${@:3}"; do
-        is_soak || [ $((number++ % 2)) -eq 0 ] || continue
+    for point in $(some_of 3 "${@:3}"); do
         resumes "$point" "$2" "$expected" "$lib/orders" "$1"
     done
 }
@@ -67,12 +68,14 @@ is_unprotected_and_right() { # expected output
 
 # The end of protection, too, may be killed and started again, before or after it.
 ends_protection() { # scenario, expected output
-    local point
+    local point points=(task-begin:4 task-end:9)
+    scenarios=$((${scenarios-0} + 1))
+    is_soak || points=("${points[scenarios % 2]}") # one in turns
     protected "$1"
     is_unprotected_and_right "$2" &&
         [ "$(grep -vc "${may_be_said:-^$}" err)" -eq 1 ] ||
         complain "$1" "wrong without a kill"
-    for point in task-begin:4 task-end:9; do
+    for point in "${points[@]}"; do
         STARPU_TIC_FAIL=$point protected "$1"
         [ "$status" -eq 137 ] || is_unprotected_and_right "$2" ||
             complain "$1" "wrong before $point"
@@ -125,7 +128,7 @@ exit_as_usual() { # scenarios...
     for scenario in alias-left alias-left-told; do
         expected=$("$lib/orders" $scenario)
         for point in task-end:120 task-end:160 task-end:200 task-end:230; do
-            is_soak || [ $scenario = alias-left ] || [[ $point == task-end:2* ]] || continue
+            is_soak || [ "$scenario $point" = "alias-left task-end:160" ] || [ $point = task-end:230 ] || continue
             resumes $point 2 "$expected" "$lib/orders" $scenario
             ! grep 'held other content' err || complain "$scenario" "other input, after $point"
         done
@@ -157,7 +160,7 @@ exit_as_usual() { # scenarios...
 @test "no line is taken while a restart shows tasks older values" {
     local expected line
     expected=$("$lib/orders" changed-since)
-    for line in 1 2 3 4 5 6 7 8; do
+    for line in $(some_of 3 1 2 3 4 5 6 7 8); do
         rm -rf "$STARPU_TIC_DIR"
         crash "line-renamed:$line" "$lib/orders" changed-since
         run_apart timeout "$hangs" "$tool" run -- "$lib/orders" changed-since
@@ -286,7 +289,7 @@ exit_as_usual() { # scenarios...
     keep_order look-halo
     # A line may be cut after it has left, and before main() comes to its next operation: by chance.
     expected=$("$lib/orders" look-halo)
-    for i in {1..6}; do
+    for i in $(some_of 3 {1..6}); do
         rm -rf "$STARPU_TIC_DIR"
         crash line-renamed:1 "$lib/orders" look-halo
         run_apart timeout "$hangs" "$tool" run -- "$lib/orders" look-halo
@@ -315,7 +318,7 @@ exit_as_usual() { # scenarios...
 @test "a task had put an address into data by the recovery line, before main() comes to that task" {
     local expected scenario=look-address-moved-first try
     expected=$("$lib/orders" $scenario)
-    for try in 1 2 3; do
+    for try in $(some_of 3 1 2 3); do
         rm -rf "$STARPU_TIC_DIR"
         crash task-end:12 "$lib/orders" $scenario
         run_apart timeout "$hangs" "$tool" run -- "$lib/orders" $scenario
@@ -428,7 +431,7 @@ resume_with_input() {
     export STARPU_TIC_EVERY=1
     for scenario in beside beside-packed; do
         expected=$("$lib/orders" $scenario)
-        for at in 20 44 68 76 120 148; do
+        for at in $(some_of 3 20 44 68 76 120 148); do
             resumes line-renamed:$at 3 "$expected" "$lib/orders" $scenario
         done
     done
@@ -497,7 +500,7 @@ resume_with_input() {
 @test "main() writes packed data after tasks without output have read it" {
     local expected at
     expected=$("$lib/orders" reader-packed)
-    for at in task-end:5 task-end:9 task-end:14; do
+    for at in $(some_of 3 task-end:5 task-end:9 task-end:14); do
         resumes $at 3 "$expected" "$lib/orders" reader-packed
     done
 }
@@ -570,11 +573,11 @@ resume_with_input() {
 
 # Of some lines the cut falls there.
 @test "main() had seen what a task without output did that had not ended at the cut" {
-    local expected scenario line skipped=0
+    local expected scenario line turn=0 skipped=0
     export STARPU_TIC_POINTERS=trust STARPU_NCPU=3 # main() and the kernel wait by variables
     for scenario in late-goes-on late-goes-on-homeless late-goes-on-known late-goes-on-child; do
         expected=$(timeout "$hangs" "$lib/orders" $scenario)
-        for line in 5 7; do
+        for line in $(is_soak && echo 5 7 || echo $((turn++ % 2 * 2 + 5))); do
             resumes line-renamed:$line 3 "$expected" "$lib/orders" $scenario
         done
     done
@@ -611,7 +614,7 @@ resume_with_input() {
 
 @test "data that a task had used by the recovery line is used, before main() comes to that task" {
     local skipped=0 point points="line-renamed:3 line-renamed:6 task-end:16"
-    for point in $points; do
+    for point in $(some_of 3 $points); do
         resume_order look-first-write 2 "$point"
         ! grep 'starpu-tic explain unused' err || complain "$point" "told that no task has used it"
     done
@@ -619,7 +622,7 @@ resume_with_input() {
     resume_order look-first-write 2 $points
     resume_order look-first-read 2 $points
     expected=$("$lib/orders" look-first-read)
-    for point in $points; do
+    for point in $(some_of 3 $points); do
         resumes_through "line-renamed:4 $point" "$expected" "$lib/orders" look-first-read
         ! grep "behind StarPU's back" err || complain "$point" "what was left is no change"
     done
@@ -649,11 +652,11 @@ resume_with_input() {
 
 # Which thread of a team submits is a race: main() is one of them there.
 @test "a team of threads submits, and another one of it in the restart" {
-    local expected protocol turn
+    local expected protocol turn number=0
     expected=$("$lib/team")
     for protocol in tic sel tic+sel; do
         export STARPU_TIC_PROTOCOL=$protocol STARPU_TIC_EVERY=7
-        for turn in 1 2; do
+        for turn in $(is_soak && echo 1 2 || echo $((number++ % 2 + 1))); do
             rm -rf "$STARPU_TIC_DIR"
             TEAM=$turn crash task-end:70 "$lib/team"
             TEAM=0 run_apart timeout "$hangs" "$tool" run -- "$lib/team"
@@ -667,7 +670,7 @@ resume_with_input() {
     local expected point skipped=0
     export STARPU_TIC_EVERY=2
     expected=$("$lib/orders" held-leaving)
-    for point in 12 15 17 23 31 40 44 52; do
+    for point in $(some_of 3 12 15 17 23 31 40 44 52); do
         resumes task-begin:$point 1 "$expected" "$lib/orders" held-leaving
     done
     [ "$skipped" -gt 0 ]
@@ -678,7 +681,7 @@ resume_with_input() {
     local expected point skipped=0
     export STARPU_TIC_EVERY=5
     expected=$("$lib/orders" callback-again)
-    for point in line-renamed:5 task-begin:40 task-begin:88 task-end:100 task-end:120; do
+    for point in $(some_of 3 line-renamed:5 task-begin:40 task-begin:88 task-end:100 task-end:120); do
         resumes $point 3 "$expected" "$lib/orders" callback-again
     done
     [ "$skipped" -gt 0 ]

@@ -22,12 +22,13 @@ resumes_after() { # expected output, workers, form, points
     is_right "$expected" "$held" || complain "$form" "wrong after $*"
 }
 
-# Killed where the first line is there, and when so many tasks have ended; resumed by more and by
-# fewer workers, in turns or, in make check-soak, both.
+# Killed where the first line is there, and when so many tasks have ended, in make check at each second of
+# these points; resumed by more and by fewer workers, in turns or, in make check-soak, both.
 survives() { # form, points
-    local expected point workers turn=1
+    local expected point workers turn=1 number=$((forms++ % 2))
     expected=$("$lib/prologues" "$1")
     for point in line-renamed:1 "${@:2}"; do
+        is_soak || [ $((number++ % 2)) -eq 0 ] || continue
         turn=$((4 - turn)) # 3, 1, 3 ...
         for workers in $(is_soak && echo 1 3 || echo $turn); do
             resumes_after "$expected" $workers "$1" "$point"

@@ -138,7 +138,10 @@ loses_nothing() {
     is_right "$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")" lines || complain program wrong
     grep -q "a newer recovery line in .* is damaged or gone: tasks of the event log are executed again" err
     for point in 5 15 25; do
-        for way in damaged gone; do
+        turn=$((${turn-0} + 1))
+        ways=(damaged gone)
+        is_soak || ways=("${ways[turn % 2]}") # in turns
+        for way in "${ways[@]}"; do
             rm -rf store
             crash line-renamed:2 "$lib/mainaccess" # from here on there are two lines
             crash "task-end:$point" "$lib/mainaccess"
@@ -172,9 +175,11 @@ loses_nothing() {
 
 # Rows of results that later ones have replaced hold something else by then.
 @test "results that replace each other, around what a restart does again, stand for their tasks" {
-    local protocol mode expected
-    for protocol in sel tic+sel; do
-        for mode in waits reads writes holds invalid sums sees many calls parts gaps; do
+    local protocol protocols mode expected turn=0
+    for mode in waits reads writes holds invalid sums sees many calls parts gaps; do
+        protocols=(sel tic+sel)
+        is_soak || protocols=("${protocols[turn++ % 2]}") # in turns
+        for protocol in "${protocols[@]}"; do
             expected=$(STARPU_TIC_PROTOCOL=off "$lib/replaced" $mode)
             case $mode in # tasks of theirs have no result that a restart can use
                 sees | many | calls) STARPU_NCPU=1 loses_nothing $protocol 20 400 2 "$lib/replaced" $mode ;;
