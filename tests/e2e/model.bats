@@ -88,7 +88,11 @@ load common
 # TIC_ONCE_WRONG_ROUNDS=3 is a longer one.
 @test "random programs that were wrong once" {
     source=$(cd "$BATS_TEST_DIRNAME/../fuzz" && pwd)
-    "$source/campaign" --build "$TIC_BUILD" --list "$source/once-wrong.list" \
+    mapfile -t programs < <(grep -v '^#' "$source/once-wrong.list")
+    for number in $(some_of 2 "${!programs[@]}"); do
+        echo "${programs[number]}"
+    done >programs
+    "$source/campaign" --build "$TIC_BUILD" --list programs \
         --rounds "${TIC_ONCE_WRONG_ROUNDS:-1}"
 }
 
