@@ -473,6 +473,18 @@ resume_with_input() {
     resume_order line-inside 2 line-renamed:{1,2} task-begin:{8,14}
 }
 
+# StarPU waits for a tag by its wait for several: a restart that ends there would expect the second.
+@test "a wait for a tag is one wait" {
+    export STARPU_TIC_VERIFY=0
+    local skipped=0 line
+    resumes line-renamed:9 2 "$("$lib/orders" line-tag)" "$lib/orders" line-tag
+    crash line-renamed:9 "$lib/orders" line-tag
+    for line in "$STARPU_TIC_DIR"/p0-line-*.h5; do
+        h5dump -y -d /history "$line"
+    done | awk '/^ *[0-9]+,?$/ && ++numbers % 6 == 1 { print $1 % 65536 }' | sort -u >waits
+    [ "$(tr '\n' ' ' <waits)" = "0 1 " ] || complain line-tag "waits since an operation: $(<waits)"
+}
+
 # Lines of a restart have no value of it, either.
 @test "main() goes on writing what it held at the cut, and a restart is killed there, too" {
     local expected

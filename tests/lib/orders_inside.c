@@ -180,8 +180,20 @@ static void run_line_behind(void)
     }
 }
 
+static void run_line_tag(void)
+{
+    for (int i = 0; i < LENGTH; i++) {
+        struct starpu_task *task = build(&step_codelet, handles[0], i);
+        task->use_tag = 1;
+        task->tag_id = (starpu_tag_t)(6000 + i);
+        must(starpu_task_submit(task));
+        starpu_tag_wait((starpu_tag_t)(6000 + i));
+    }
+}
+
 const struct mode orders_inside[] = {{"let-go-inside", run_let_go_inside},
                                      {"line-inside", run_line_inside},
                                      {"line-behind", run_line_behind},
+                                     {"line-tag", run_line_tag},
                                      {"let-go-inside-others", run_let_go_others},
                                      {NULL, NULL}};
