@@ -159,7 +159,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     bool pinned = coherent && is_pinned(handle);
     if (pinned)
         tic_data_restore_leaving(handle);
-    if (is_in_use(handle))
+    if (is_in_use(handle) || atomic_load(&handle->use.holds) > 0) /* by a callback */
         tic_data_wait(handle);
     bool held = (pinned || handle->movable.may) && is_in_use(handle) && tic_movable_hold(handle);
     tic_family_part(&tic_session->graph, handle);

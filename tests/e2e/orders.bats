@@ -473,6 +473,13 @@ resume_with_input() {
     resume_order line-inside 2 line-renamed:{1,2} task-begin:{8,14}
 }
 
+@test "data leaves whose first value a callback's access waits for" {
+    local expected
+    expected=$("$lib/orders" fold-unused)
+    protected fold-unused
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain fold-unused "wrong"
+}
+
 # StarPU waits for a tag by its wait for several: a restart that ends there would expect the second.
 @test "a wait for a tag is one wait" {
     export STARPU_TIC_VERIFY=0

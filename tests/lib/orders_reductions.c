@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Scenarios of tests/lib/orders.c about reductions of variables: when contributions are folded, and
  * who waits for whom meanwhile. */
+#include <stdlib.h>
+
 #include "lib/orders.h"
 
 enum { MANY = 6 };
@@ -172,6 +174,26 @@ static void run_reading_init(void)
     starpu_data_unregister(sum);
 }
 
+static void look_and_release(void *arg)
+{
+    uint64_t *value = starpu_data_get_local_ptr(arg);
+
+    if (*value != 0)
+        abort();
+    starpu_data_release(arg);
+}
+
+/* Data leaves whose first value a callback's access waits for; no task of the program uses it. */
+static void run_unused(void)
+{
+    for (int i = 0; i < MANY; i++) {
+        starpu_data_handle_t sum = make_reducible(register_homeless());
+        must(starpu_data_acquire_cb(sum, STARPU_R, look_and_release, sum));
+        starpu_data_unregister(sum);
+    }
+    note(MANY);
+}
+
 const struct mode orders_reductions[] = {{"fold-reading-init", run_reading_init},
                                          {"fold-before-callback", run_callback_reads},
                                          {"fold-after-callback", run_callback_writes},
@@ -179,6 +201,7 @@ const struct mode orders_reductions[] = {{"fold-reading-init", run_reading_init}
                                          {"fold-while-access", run_access},
                                          {"fold-late-end", run_late_end},
                                          {"fold-invalidated", run_invalidated},
+                                         {"fold-unused", run_unused},
                                          {"fold-unordered-tasks", run_unordered_tasks},
                                          {"fold-unordered-data", run_unordered_data},
                                          {"fold-last", run_last},
