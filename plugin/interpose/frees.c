@@ -29,7 +29,7 @@
 
 static bool is_of_program(const void *caller)
 {
-    return tic_answers_are_main(caller) && !tic_answers_are_starpu(caller);
+    return !tic_answers_are_starpu(caller) && tic_answers_are_main(caller);
 }
 
 static void *got(void *block, const void *caller)

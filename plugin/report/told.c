@@ -72,11 +72,12 @@ bool tic_answers_are_starpu(const void *caller)
 
 bool tic_answers_are_main(const void *caller)
 {
-    bool is = (is_first || tic_is_owner) && tic_guard == 0 && tic_in_callback == 0;
-
+    if (!(is_first || tic_is_owner) || tic_guard > 0 || tic_in_callback > 0)
+        return false;
     for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        is &= !has(&others[i], caller);
-    return is;
+        if (has(&others[i], caller))
+            return false;
+    return true;
 }
 
 bool tic_answers_are_asked(const void *caller)

@@ -250,10 +250,10 @@ static int visit_holder(struct dl_phdr_info *info, size_t size, void *arg)
 static void note_function(const void *function, const struct starpu_task *task, const char *path)
 {
     static bool told; /* under the submission lock */
-    struct look look = {.at = (uintptr_t)function};
 
-    if (__builtin_expect(!function || was_seen(look.at), 1))
+    if (__builtin_expect(!function || was_seen((uintptr_t)function), 1))
         return;
+    struct look look = {.at = (uintptr_t)function};
     if (dl_iterate_phdr(visit_holder, &look) == 0) {
         note_seen(look.at, look.at + 1);
         if (!told)
