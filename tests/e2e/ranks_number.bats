@@ -80,7 +80,7 @@ EOF
     export MIXED_TALK=1
     expect 2 300 8 plain
     killed_at job-line-renamed:1@0 1-2 2 300 8 plain
-    killed_at task-end:440@0 11-14 3 300 8 plain # four fifths: the newest line is of after the message
+    killed_at task-end:380@0 11-14 3 300 8 plain # two thirds: the newest line is of after the message
     [ "$(any_ranks)" = "there are messages outside of insertions and migration" ]
     lines_of 3 ./mixed 300 8 plain
     is_fine
