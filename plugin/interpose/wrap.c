@@ -420,6 +420,7 @@ WRAPPER int starpu_task_wait(struct starpu_task *task)
     return result;
 }
 
+/* StarPU's waits may wait by another one of these: that is no step of main(). */
 #define WAIT_FOR_ALL(name, parameters, arguments)                                                  \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
@@ -429,9 +430,11 @@ WRAPPER int starpu_task_wait(struct starpu_task *task)
         tic_wait_begin(false);                                                                     \
         if (tic_session_is_watching() && tic_session_is_owner())                                   \
             tic_wait_restore_all();                                                                \
-        do                                                                                         \
+        do {                                                                                       \
+            tic_guard++;                                                                           \
             result = RESOLVED(name) arguments;                                                     \
-        while (tic_wait_settle_all(result));                                                       \
+            tic_guard--;                                                                           \
+        } while (tic_wait_settle_all(result));                                                     \
         if (tic_nodes_several && tic_session_is_watching())                                        \
             tic_writeback_settle();                                                                \
         tic_pins_settle();                                                                         \
@@ -443,7 +446,6 @@ WRAPPER int starpu_task_wait(struct starpu_task *task)
 WAIT_FOR_ALL(starpu_task_wait_for_all, (void), ())
 WAIT_FOR_ALL(starpu_task_wait_for_all_in_ctx, (unsigned context), (context))
 
-/* StarPU's may wait by another one of these: that is no step of main(). */
 #define WAIT(name, parameters, arguments)                                                          \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \

@@ -481,15 +481,17 @@ resume_with_input() {
 }
 
 # StarPU waits for a tag by its wait for several: a restart that ends there would expect the second.
-@test "a wait for a tag is one wait" {
+@test "StarPU waits within a wait of main(): one wait" {
     export STARPU_TIC_VERIFY=0
-    local skipped=0 line
-    resumes line-renamed:9 2 "$("$lib/orders" line-tag)" "$lib/orders" line-tag
-    crash line-renamed:9 "$lib/orders" line-tag
-    for line in "$STARPU_TIC_DIR"/p0-line-*.h5; do
-        h5dump -y -d /history "$line"
-    done | awk '/^ *[0-9]+,?$/ && ++numbers % 6 == 1 { print $1 % 65536 }' | sort -u >waits
-    [ "$(tr '\n' ' ' <waits)" = "0 1 " ] || complain line-tag "waits since an operation: $(<waits)"
+    local skipped=0 line mode
+    for mode in line-tag line-contexts; do
+        resumes line-renamed:9 2 "$("$lib/orders" $mode)" "$lib/orders" $mode
+        crash line-renamed:9 "$lib/orders" $mode
+        for line in "$STARPU_TIC_DIR"/p0-line-*.h5; do
+            h5dump -y -d /history "$line"
+        done | awk '/^ *[0-9]+,?$/ && ++numbers % 6 == 1 { print $1 % 65536 }' | sort -u >waits
+        [ "$(tr '\n' ' ' <waits)" = "0 1 " ] || complain $mode "waits since an operation: $(<waits)"
+    done
 }
 
 # Lines of a restart have no value of it, either.

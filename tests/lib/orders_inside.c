@@ -191,9 +191,24 @@ static void run_line_tag(void)
     }
 }
 
+/* StarPU waits for one context after the other. */
+static void run_line_contexts(void)
+{
+    int worker = 0;
+    unsigned context =
+        starpu_sched_ctx_create(&worker, 1, "one", STARPU_SCHED_CTX_POLICY_NAME, "eager", 0);
+
+    for (int i = 0; i < LENGTH; i++) {
+        submit(&step_codelet, handles[0], i);
+        must(starpu_task_wait_for_all());
+    }
+    starpu_sched_ctx_delete(context);
+}
+
 const struct mode orders_inside[] = {{"let-go-inside", run_let_go_inside},
                                      {"line-inside", run_line_inside},
                                      {"line-behind", run_line_behind},
                                      {"line-tag", run_line_tag},
+                                     {"line-contexts", run_line_contexts},
                                      {"let-go-inside-others", run_let_go_others},
                                      {NULL, NULL}};
