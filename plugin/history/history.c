@@ -131,10 +131,27 @@ int tic_history_append(struct tic_history *history, const struct tic_line_entry 
     return tic_tail_append(&history->tail, &begin, epoch);
 }
 
+/* Those that stand in front of what main() did before them, as they belong to this cut, need no more
+ * of main() than the line has: in later lines, too. */
+static void limit(struct tic_line_entry *entries, size_t count, uint64_t last)
+{
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].position > last)
+            entries[i].position = last;
+}
+
 int tic_history_describe(struct tic_history *history, uint64_t cut, struct tic_line *line)
 {
+    int status = tic_tail_describe(&history->tail, cut, line);
+
     line->file.without_history = history->absent;
-    return tic_tail_describe(&history->tail, cut, line);
+    if (status)
+        return status;
+    const uint64_t last =
+        tic_history_find_main(line->history, line->history_count, tic_line_position(line));
+    limit(line->history, line->history_count, last);
+    limit((struct tic_line_entry *)(void *)history->tail.items, line->history_count, last);
+    return 0;
 }
 
 /* ---- projections ----------------------------------------------------------------------------- */

@@ -38,8 +38,8 @@ bool tic_history_has_begun(const struct tic_history *history, enum tic_history_r
 int tic_history_append(struct tic_history *history, const struct tic_line_entry *entry,
                        uint64_t epoch);
 
-/* Fills the table of a line with the entries that came up to a cut, as tic_tail_describe() does. 0
- * or -ENOMEM. */
+/* Fills the table of a line, of which it knows where main() was, with the entries that came up to a
+ * cut, as tic_tail_describe() does. 0 or -ENOMEM. */
 int tic_history_describe(struct tic_history *history, uint64_t cut, struct tic_line *line);
 
 /* Compares the tables of a line with its history: whether each entry has its row, in the same

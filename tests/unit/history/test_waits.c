@@ -96,6 +96,33 @@ static void test_behind_the_cut(void **state)
     assert_int_equal(tic_history_find_cycle(&line, &wait), TIC_HISTORY_FINE); /* at 2 at most */
 }
 
+/* A kernel that had begun by the first cut reads when main() is in its fourth call. It stands in
+ * front of what main() did before that, in the line of the first cut and in each later one. */
+static void test_read_behind_the_cut(void **state)
+{
+    static const struct tic_line_entry entries[] = {
+        ENTRY(1, KERNEL, 7, BEGIN), ENTRY(2, MAIN, 0, VALUE), ENTRY(3, MAIN, 0, VALUE),
+        ENTRY(4, KERNEL, 7, VALUE), ENTRY(4, KERNEL, 7, END)};
+    static const uint64_t epochs[] = {1, 2, 2, 1, 2};
+    struct tic_history history;
+    (void)state;
+
+    tic_history_init(&history);
+    for (size_t i = 0; i < TIC_COUNT(entries); i++)
+        assert_int_equal(tic_history_append(&history, &entries[i], epochs[i]), 0);
+    for (uint64_t cut = 1; cut <= 2; cut++) {
+        struct tic_line line = {.waits = cut == 1 ? 1 : 4};
+        assert_int_equal(tic_history_describe(&history, cut, &line), 0);
+        assert_int_equal(line.history_count, cut == 1 ? 2 : 5);
+        assert_int_equal(line.history[1].kind, VALUE);
+        assert_int_equal(line.history[1].actor, 7);
+        assert_int_equal(line.history[1].position, 1);
+        expect_fine(&line);
+        tic_line_clear(&line);
+    }
+    tic_history_fini(&history);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -104,6 +131,7 @@ int main(void)
         cmocka_unit_test(test_callback_that_runs_at_the_cut),
         cmocka_unit_test(test_cycle),
         cmocka_unit_test(test_behind_the_cut),
+        cmocka_unit_test(test_read_behind_the_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
