@@ -558,7 +558,8 @@ static void describe_datum(struct datum *datum, struct tic_table *table)
     while (gone < datum->count && is_done(&datum->actions[gone]))
         pass(&datum->value, &datum->actions[gone++]);
     datum->count -= gone;
-    memmove(datum->actions, datum->actions + gone, datum->count * sizeof(*datum->actions));
+    if (datum->count > 0)
+        memmove(datum->actions, datum->actions + gone, datum->count * sizeof(*datum->actions));
     struct action value = datum->value;
     for (unsigned long i = 0; i < datum->count; i++) {
         const struct action *action = &datum->actions[i];
@@ -585,7 +586,8 @@ static uint64_t count_messages(void)
 
 static void describe_insertions(struct tic_table *table)
 {
-    memcpy(table->insertions, all.insertions, all.cut * sizeof(*table->insertions));
+    if (all.cut > 0)
+        memcpy(table->insertions, all.insertions, all.cut * sizeof(*table->insertions));
     table->insertion_count = all.cut;
     for (uint64_t i = 0; i < all.cut; i++)
         if (all.tasks[i] > 0)

@@ -47,7 +47,8 @@ int tic_table_write(const char *path, const struct tic_table *table)
         header.counts[i] = *arrays[i].count;
     bool fine = file && fwrite(&header, sizeof(header), 1, file) == 1;
     for (int i = 0; i < 4 && fine; i++)
-        fine = fwrite(*arrays[i].items, arrays[i].size, *arrays[i].count, file) == *arrays[i].count;
+        fine = *arrays[i].count == 0 ||
+               fwrite(*arrays[i].items, arrays[i].size, *arrays[i].count, file) == *arrays[i].count;
     fine = fine && fflush(file) == 0 && fsync(fileno(file)) == 0;
     if (file && fclose(file) != 0)
         fine = false;
