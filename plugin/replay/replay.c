@@ -807,7 +807,8 @@ bool tic_replay_misses(enum tic_history_role *role)
 static void forget_locked(void)
 {
     tic_cursor_fini(&replay.cursor);
-    free(replay.actors);
+    if (replay.running == 0) /* else threads still come back to them */
+        free(replay.actors);
     replay.actors = NULL;
     replay.actor_count = 0;
     replay.position = replay.granted = replay.returned = replay.released = replay.covers = 0;

@@ -460,6 +460,8 @@ static void test_call_after_cut(void **state)
     tic_replay_begin(2, TIC_REPLAY_ASKS);
     sem_wait(&go);
     finish(3, "|<>a");
+    while (atomic_load(&open_callbacks) > 0)
+        sched_yield();
 }
 
 static void slow_callback(void *arg)
