@@ -35,7 +35,7 @@ static bool is_of_program(const void *caller)
 static void *got(void *block, const void *caller)
 {
     if (block && is_of_program(caller))
-        tic_heap_note(block, malloc_usable_size(block));
+        tic_heap_note(block, malloc_usable_size(block), true);
     return block;
 }
 
@@ -76,7 +76,7 @@ void *mmap64(void *at, size_t bytes, int rights, int flags, int file, off64_t fr
     tic_heap_forget(block); /* a larger munmap() may have given an older one back */
     if (block != MAP_FAILED && (rights & PROT_WRITE) != 0 && is_of_program(CALLER) &&
         ((flags & MAP_ANONYMOUS) != 0 || (fstat64(file, &status) == 0 && S_ISREG(status.st_mode))))
-        tic_heap_note(block, bytes);
+        tic_heap_note(block, bytes, false);
     return block;
 }
 PUBLIC void *mmap(void *at, size_t bytes, int rights, int flags, int file, off_t from)
@@ -190,7 +190,7 @@ void *mremap(void *at, size_t bytes, size_t wanted, int flags, ...)
     char *now = real ? real(at, bytes, wanted, flags, to)
                      : (void *)syscall(SYS_mremap, at, bytes, wanted, flags, to);
     if (now != MAP_FAILED && known_bytes > 0 && is_of_program(CALLER))
-        tic_heap_note(now, wanted);
+        tic_heap_note(now, wanted, false);
     return now;
 }
 

@@ -133,7 +133,7 @@ WRAPPER int starpu_malloc_flags(void **to, size_t size, int flags)
     int64_t told = real;
 
     if (real == 0 && tic_is_owner && tic_guard == 0)
-        tic_heap_note(*to, size);
+        tic_heap_note(*to, size, true);
     if (!asked)
         return real;
     tic_answer(TIC_starpu_malloc_flags, (unsigned)flags % TIC_ANSWER_KEYS, &told);

@@ -21,10 +21,12 @@ bool tic_heap_read(const char *at, char *bytes, size_t size)
  * not known is not looked at. No two places are nearer than malloc() puts blocks. */
 enum { BLOCKS = 1 << 20, APART = 32, WINDOW = BLOCKS * APART };
 
+#define POOL ((size_t)1 << 63) /* other blocks may lie in it */
+
 static struct block {
     _Atomic(const char *) at; /* NULL: none */
-    _Atomic size_t bytes;
-} blocks[BLOCKS]; /* main() writes, whoever frees a block takes it out */
+    _Atomic size_t bytes;     /* or POOL */
+} blocks[BLOCKS];             /* main() writes, whoever frees a block takes it out */
 
 static struct block *place_of(const char *at)
 {
@@ -33,13 +35,42 @@ static struct block *place_of(const char *at)
     return &blocks[(place / APART ^ place / WINDOW * 40503) % BLOCKS];
 }
 
-void tic_heap_note(const char *at, size_t bytes)
+/* Blocks of malloc(), which never lie within others, are found from any address in them; what
+ * mmap() gave may be the pool of another allocator, and is found from its first bytes. Sizes from
+ * REACH on fall into classes, each of four times the one before. The bytes of a class are divided
+ * into granules of its least size: one block of the class at most begins in a granule, and one
+ * comes into it. These are hints: the places above tell whether the block is there. */
+enum { REACH = 4096, CLASSES = 18, GRANULES = 1 << 14 };
+
+static _Atomic(const char *) hints[CLASSES][2][GRANULES]; /* main() writes */
+
+static _Atomic(const char *) *hint_of(unsigned class, bool begins, uintptr_t granule)
+{
+    return &hints[class][begins][granule % GRANULES];
+}
+
+static void hint(const char *at, size_t bytes)
+{
+    const uintptr_t first = (uintptr_t)at, last = first + bytes - 1;
+    uintptr_t size = REACH;
+    unsigned class = 0;
+
+    for (; size <= bytes / 4 && class < CLASSES - 1; class ++)
+        size *= 4;
+    for (uintptr_t granule = first / size; granule <= last / size; granule++)
+        atomic_store_explicit(hint_of(class, granule == first / size, granule), at,
+                              memory_order_relaxed);
+}
+
+void tic_heap_note(const char *at, size_t bytes, bool is_whole)
 {
     struct block *block = place_of(at);
 
     atomic_store_explicit(&block->at, NULL, memory_order_relaxed);
-    atomic_store_explicit(&block->bytes, bytes, memory_order_release);
+    atomic_store_explicit(&block->bytes, is_whole ? bytes : bytes | POOL, memory_order_release);
     atomic_store_explicit(&block->at, at, memory_order_release);
+    if (is_whole && bytes >= REACH)
+        hint(at, bytes);
 }
 
 void tic_heap_forget(const char *at)
@@ -50,7 +81,8 @@ void tic_heap_forget(const char *at)
         atomic_store_explicit(&block->at, NULL, memory_order_relaxed);
 }
 
-size_t tic_heap_block(const char *at)
+/* Or POOL. */
+static size_t bytes_of(const char *at)
 {
     struct block *block = place_of(at);
 
@@ -60,15 +92,48 @@ size_t tic_heap_block(const char *at)
     return atomic_load_explicit(&block->at, memory_order_relaxed) == at ? bytes : 0;
 }
 
+size_t tic_heap_block(const char *at)
+{
+    return bytes_of(at) & ~POOL;
+}
+
+/* That begins so many bytes before. */
+static const char *find_near(const char *at, uintptr_t from, uintptr_t to, size_t *bytes)
+{
+    enum { ALIGNED = 16 };
+    const char *last = at - (uintptr_t)at % ALIGNED;
+
+    for (const char *block = last - from; block > last - to; block -= ALIGNED)
+        if ((*bytes = tic_heap_block(block)) > (size_t)(at - block))
+            return block;
+    return NULL;
+}
+
+static const char *find_hinted(const char *at, size_t *bytes)
+{
+    uintptr_t size = REACH;
+
+    for (unsigned class = 0; class < CLASSES; class ++, size *= 4)
+        for (int begins = 0; begins < 2; begins++) {
+            const char *block = atomic_load_explicit(hint_of(class, begins, (uintptr_t)at / size),
+                                                     memory_order_relaxed);
+            *bytes = block <= at ? bytes_of(block) : 0;
+            if ((*bytes & POOL) == 0 && *bytes > (size_t)(at - block))
+                return block;
+        }
+    return NULL;
+}
+
+/* Most data begins where a block does. */
 const char *tic_heap_around(const char *at, size_t *bytes)
 {
-    enum { REACH = 4096, ALIGNED = 16 };
-    const char *block = at - (uintptr_t)at % ALIGNED;
+    enum { FEW = 128 };
+    const char *block = find_near(at, 0, FEW, bytes);
 
-    for (*bytes = 0; *bytes == 0 && at - block <= REACH; block -= ALIGNED)
-        *bytes = tic_heap_block(block);
-    block += ALIGNED;
-    return (size_t)(at - block) < *bytes ? block : NULL;
+    block = block ? block : find_hinted(at, bytes);
+    block = block ? block : find_near(at, FEW, REACH + 16, bytes);
+    *bytes = block ? *bytes : 0;
+    return block;
 }
 
 /* ---- locks ---------------------------------------------------------------------------------- */

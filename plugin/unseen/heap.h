@@ -8,15 +8,15 @@
 
 /* False if it is not all there any more. */
 bool tic_heap_read(const char *at, char *bytes, size_t size);
-/* main() has got such a block, by malloc() or mmap(): its own, and not one of StarPU's or ours. One
- * thread at a time. */
-void tic_heap_note(const char *at, size_t bytes);
+/* main() has got such a block, by malloc() or mmap(): its own, and not one of StarPU's or ours.
+ * is_whole: no other block lies in it. One thread at a time. */
+void tic_heap_note(const char *at, size_t bytes, bool is_whole);
 /* Somebody gives it back, or a thread has it now. NULL: nothing. Any thread. */
 void tic_heap_forget(const char *at);
 /* The bytes of the block of main() that begins there; 0: none, or nobody knows. */
 size_t tic_heap_block(const char *at);
-/* The block of main() that has this address in it, its beginning no more than 4 KiB before, and its
- * bytes; NULL: none, or nobody knows. */
+/* The block of main() that has this address in it, and its bytes; NULL: none, or nobody knows. One
+ * that is not whole begins less than 4 KiB before. */
 const char *tic_heap_around(const char *at, size_t *bytes);
 /* Could the block be one of mmap(), of which parts may be given back, or a file? */
 static inline bool tic_heap_is_mapped(const char *block)

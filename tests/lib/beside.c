@@ -173,7 +173,7 @@ static void prepare(void)
 static void register_data(long *matrix, long *hidden)
 {
     if (!is("tile") && !is("whole")) {
-        long *array = is("within") || is("mutex") ? large.array : matrix + 8 * is("middle");
+        long *array = is("within") || is("mutex") ? large.array : matrix + 8192 * is("middle");
         starpu_vector_data_register(&data[data_count], STARPU_MAIN_RAM, (uintptr_t)array,
                                     registers_few() ? SIDE : SIDE * SIDE, sizeof(*array));
         if (is("user"))
