@@ -240,11 +240,11 @@ static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
         check_made(accesses->items[i].handle);
     }
     kernel->user->stays = !ended && tic_redo_keeps_values(task, key);
-    enum tic_verdict verdict = tic_skip_kernel(task, key, ended, &kernel->task);
+    enum tic_verdict verdict = tic_skip_kernel(task, key, &kernel->task);
     if (verdict == TIC_CONTROL)
         end_with(task, kernel->task);
     tic_redo_note_user(kernel->user);
-    bool fine = tic_callback_wrap(kernel->task, false, key, !ended && kernel->task != task);
+    bool fine = tic_callback_wrap(kernel->task, false, key, kernel->task != task);
     if (submission->context == TIC_CONTEXT_MAIN)
         tic_task_mark(kernel->task, (int)submission->sequence + 1);
     else

@@ -74,7 +74,7 @@ static void *copy_array(const void *array, size_t size)
 
 /* It ends by itself: who asks for its end asks for that of the task that it was made of. StarPU's
  * copy shares what StarPU keeps of a task, and the arrays that it frees. */
-static struct starpu_task *duplicate(struct starpu_task *task, bool callback)
+static struct starpu_task *duplicate(struct starpu_task *task)
 {
     struct starpu_task *copy = tic_or_stop(tic_real.starpu_task_dup(task));
     size_t buffers = task->cl ? (size_t)STARPU_TASK_GET_NBUFFERS(task) : 0;
@@ -90,25 +90,22 @@ static struct starpu_task *duplicate(struct starpu_task *task, bool callback)
     copy->nb_termination_call_required = 0;
     copy->prologue_callback_func = copy->prologue_callback_pop_func = NULL; /* they had begun */
     if (!task->destroy)
-        copy->cl_arg_free = copy->callback_arg_free = 0;
+        copy->cl_arg_free = 0;
     task->cl_arg_free = 0;
-    if (callback)
-        task->callback_arg_free = 0;
-    else
-        copy->callback_arg_free = 0;
+    copy->callback_arg_free = 0;
     return copy;
 }
 
-enum tic_verdict tic_skip_kernel(struct starpu_task *task, uint64_t key, bool ended,
+enum tic_verdict tic_skip_kernel(struct starpu_task *task, uint64_t key,
                                  struct starpu_task **kernel)
 {
     if (is_plain_but_for_callback(task)) {
         *kernel = task;
         return TIC_HELD;
     }
-    *kernel = duplicate(task, ended);
+    *kernel = duplicate(task);
     task->hypervisor_tag = 0;
-    tic_stop_unless(tic_callback_wrap(task, true, key, ended));
+    tic_stop_unless(tic_callback_wrap(task, true, key, false));
     return TIC_CONTROL;
 }
 

@@ -23,9 +23,9 @@ bool tic_skip_is_plain(const struct starpu_task *task);
 /* The task was done. */
 enum tic_verdict tic_skip_done(struct starpu_task *task, uint64_t key);
 /* The task writes no data, and its kernel had begun: it runs again, without its tag, and whatever
- * else others know of its end; *kernel: to be submitted when it does, the task or a copy. Of one
- * that had not ended the callback does not come with a copy. */
-enum tic_verdict tic_skip_kernel(struct starpu_task *task, uint64_t key, bool ended,
+ * else others know of its end; *kernel: to be submitted when it does, the task or a copy. The
+ * callback comes with the task: no copy has it. */
+enum tic_verdict tic_skip_kernel(struct starpu_task *task, uint64_t key,
                                  struct starpu_task **kernel);
 /* The task was not done, but its result is kept: a task of ours writes it. */
 enum tic_verdict tic_skip_with_value(struct starpu_task *task, uint64_t sequence);

@@ -481,6 +481,11 @@ resume_with_input() {
 }
 
 # StarPU waits for a tag by its wait for several: a restart that ends there would expect the second.
+@test "main() waits for a task that writes nothing, and that includes its callback" {
+    export STARPU_TIC_EVERY=0 STARPU_TIC_PERIOD=1000 STARPU_TIC_VERIFY=0
+    resume_order line-read 2 line-renamed:{2,3,6}
+}
+
 @test "StarPU waits within a wait of main(): one wait" {
     export STARPU_TIC_VERIFY=0
     local skipped=0 line mode

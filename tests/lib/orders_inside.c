@@ -180,6 +180,31 @@ static void run_line_behind(void)
     }
 }
 
+static void take_line_after(void *arg)
+{
+    (void)arg;
+    await_line();
+    usleep(20000); /* as above */
+    ran_inside++;
+}
+
+/* The task writes nothing. main() waits for it, which includes its callback. */
+static void run_line_read(void)
+{
+    for (int i = 0; i < LENGTH; i++) {
+        submit(&step_codelet, handles[0], i);
+        struct starpu_task *task = build(&look_codelet, handles[0], i);
+        task->callback_func = take_line_after;
+        task->synchronous = i % 2;
+        task->destroy = task->detach = 0;
+        must(starpu_task_submit(task));
+        if (i % 2 == 0)
+            must(starpu_task_wait(task));
+        note(ran_inside);
+        starpu_task_destroy(task);
+    }
+}
+
 static void run_line_tag(void)
 {
     for (int i = 0; i < LENGTH; i++) {
@@ -208,6 +233,7 @@ static void run_line_contexts(void)
 const struct mode orders_inside[] = {{"let-go-inside", run_let_go_inside},
                                      {"line-inside", run_line_inside},
                                      {"line-behind", run_line_behind},
+                                     {"line-read", run_line_read},
                                      {"line-tag", run_line_tag},
                                      {"line-contexts", run_line_contexts},
                                      {"let-go-inside-others", run_let_go_others},
