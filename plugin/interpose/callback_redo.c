@@ -128,11 +128,15 @@ static void run_on_time(const struct tic_redone *redone)
         tic_real.starpu_task_destroy(redone->task);
 }
 
-static void show_reads(void *arg)
+/* Before what comes later may use the same memory. */
+static void show(void *arg)
 {
     const struct tic_redone *redone = arg;
 
-    tic_redo_show_reader(redone->reader);
+    if (redone->reader)
+        tic_redo_show_reader(redone->reader);
+    if (redone->task)
+        tic_looks_show_callback(redone->key);
 }
 
 static void run_redone(void *arg)
@@ -154,8 +158,7 @@ static void run_redone(void *arg)
 
 struct tic_replay_actor tic_redone_actor(struct tic_redone *redone, bool shows)
 {
-    return (struct tic_replay_actor){shows && redone->reader ? show_reads : NULL, run_redone,
-                                     redone, true, false};
+    return (struct tic_replay_actor){shows ? show : NULL, run_redone, redone, true, false};
 }
 
 void tic_redone_free(struct tic_redone *redone)

@@ -95,9 +95,9 @@ void tic_looks_remove(struct tic_handle *handle)
 /* ---- logging --------------------------------------------------------------------------------- */
 
 /* Tasks that main() has not waited for may be writing it: main() does not look at it then. */
-static bool is_at_rest(const struct tic_handle *handle, unsigned writers)
+static bool is_at_rest(const struct tic_handle *handle)
 {
-    return atomic_load_explicit(&handle->saving.writers, memory_order_acquire) <= writers &&
+    return atomic_load_explicit(&handle->saving.writers, memory_order_acquire) == 0 &&
            !atomic_load_explicit(&handle->saving.split, memory_order_relaxed);
 }
 
@@ -153,7 +153,7 @@ static void log_each(const struct tic_handle_list *some)
         return;
     tic_faults_begin();
     for (unsigned long i = 0; i < some->count; i++)
-        if (some->items[i] && is_at_rest(some->items[i], 0))
+        if (some->items[i] && is_at_rest(some->items[i]))
             log_if_changed(some->items[i]);
     tic_faults_end();
 }
@@ -245,7 +245,8 @@ void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
     tic_lock(&session->submit);
     for (unsigned i = 0; i < small->count; i++) {
         struct tic_handle *handle = tic_looks_find_locked(small->ids[i]);
-        if (handle && is_at_rest(handle, 1)) /* its own task comes to its end hook after this */
+        /* Its own task comes to its end hook after this, and main() may have divided the data. */
+        if (handle && atomic_load_explicit(&handle->saving.writers, memory_order_acquire) <= 1)
             log_bytes(handle, wait_of(key));
     }
     tic_unlock(&session->submit);

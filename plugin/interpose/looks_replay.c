@@ -40,7 +40,11 @@ static bool give_back(struct tic_handle *handle, const struct tic_line_look *loo
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
     const uint64_t checksum = tic_layout_checksum(&packed);
     bool there = tic_layout_checksum(&handle->layout) == checksum;
-    bool may = there || (tic_data_may_change(handle) && tic_redo_may_see(handle, checksum));
+    struct tic_layout value = handle->layout;
+    value.base = bytes;
+    const bool dense = tic_layout_span(&handle->layout) == size;
+    bool may = there || (tic_data_may_change(handle) &&
+                         tic_redo_may_see(handle, checksum, dense ? &value : NULL));
     if (!there && may) {
         if (tic_addresses_are_sought(handle))
             tic_addresses_take_own(handle, bytes);
@@ -98,6 +102,8 @@ static void try_give_back(struct tic_handle *handle, const struct tic_line_look 
         return;
     if (is_there(handle, look, parts) || give_back(handle, look, parts))
         handle->restart.shown = true;
+    else
+        TIC_LINT(note, TIC_LINT_OVERWRITTEN, handle);
 }
 
 size_t tic_looks_count_parts(const struct tic_line_look *look, size_t count)
@@ -172,7 +178,7 @@ bool tic_looks_show(struct tic_handle *handle, bool tells,
                 handle->use.submitted_writes == handle->saving.current.version;
     struct tic_saved saved = handle->saving.current.saved;
     tic_unlock(&handle->saving.lock);
-    bool sees = last && tic_redo_may_see(handle, saved.checksum);
+    bool sees = last && tic_redo_may_see(handle, saved.checksum, NULL);
     if (!last && tells)
         TIC_LINT(note, TIC_LINT_OVERWRITTEN, handle);
     if (sees)

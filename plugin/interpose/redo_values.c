@@ -482,8 +482,24 @@ static bool shares_memory(const struct tic_handle *handle, uint64_t id)
 /* What somebody has to do with data that is to get a value. */
 enum use { USES_NOT, USES_THIS, USES_OTHER };
 
+/* value: what the handle is to have, with its layout; or NULL. */
+static bool has_part(const struct tic_handle *handle, const struct tic_layout *value,
+                     const struct tic_line_read *read, uint64_t id)
+{
+    const struct tic_handle *part = tic_graph_find_handle(users.graph, id);
+    const char *base = handle->layout.base;
+
+    if (!part || !value || (char *)part->layout.base < base ||
+        (char *)part->layout.base + tic_layout_span(&part->layout) >
+            base + tic_layout_span(&handle->layout))
+        return false;
+    struct tic_layout there = part->layout;
+    there.base = (char *)value->base + ((char *)part->layout.base - base);
+    return tic_layout_checksum(&there) == read->checksum;
+}
+
 static enum use use_of(const struct tic_redo_reads *reads, const struct tic_handle *handle,
-                       uint64_t checksum)
+                       uint64_t checksum, const struct tic_layout *value)
 {
     struct tic_line_read read;
     enum use use = USES_NOT;
@@ -491,9 +507,9 @@ static enum use use_of(const struct tic_redo_reads *reads, const struct tic_hand
     for (unsigned i = 0; i < reads->count && use != USES_OTHER; i++) {
         if (!shares_memory(handle, reads->ids[i]))
             continue;
-        bool same = reads->ids[i] == handle->id &&
-                    tic_graph_find_read(users.graph, reads->key, i, &read) &&
-                    read.checksum == checksum;
+        bool same = tic_graph_find_read(users.graph, reads->key, i, &read) &&
+                    (reads->ids[i] == handle->id ? read.checksum == checksum
+                                                 : has_part(handle, value, &read, reads->ids[i]));
         use = same ? USES_THIS : USES_OTHER;
     }
     return use;
@@ -507,7 +523,7 @@ static enum use find_use(const struct tic_handle *handle, uint64_t checksum, uin
     pthread_mutex_lock(&users.mutex);
     for (const struct tic_redo_user *kernel = users.running; kernel && use != USES_OTHER;
          kernel = kernel->next) {
-        const enum use its = use_of(kernel->reads, handle, checksum);
+        const enum use its = use_of(kernel->reads, handle, checksum, NULL);
         use = its == USES_NOT ? use : its;
         *key = kernel->key;
     }
@@ -586,10 +602,18 @@ static void keep(struct tic_handle *handle)
     tic_unlock(&tic_session->submit);
 }
 
+static void begin_to_show(struct tic_redo_reads *reads)
+{
+    pthread_mutex_lock(&users.mutex);
+    reads->shown = true;
+    pthread_mutex_unlock(&users.mutex);
+}
+
 void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task)
 {
     struct tic_saved saved;
 
+    begin_to_show(kernel->reads);
     for (unsigned i = 0; i < kernel->count; i++) {
         if (find_for_kernel(kernel, task, i, &saved))
             tic_redo_show(kernel->handles[i], &saved);
@@ -602,11 +626,24 @@ void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task
     pthread_mutex_unlock(&users.mutex);
 }
 
-bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum)
+/* It is shown what it reads in this memory when it begins. */
+static bool is_to_be_shown(const struct tic_redo_reads *reads, const struct tic_handle *handle)
+{
+    struct tic_line_read read;
+    bool is = !reads->shown && !tic_replay_is_made();
+
+    for (unsigned i = 0; i < reads->count && is; i++)
+        is = !shares_memory(handle, reads->ids[i]) ||
+             tic_graph_find_read(users.graph, reads->key, i, &read);
+    return is;
+}
+
+bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum, const struct tic_layout *value)
 {
     pthread_mutex_lock(&users.mutex);
     const struct tic_redo_reads *reads = users.reads;
-    while (reads && use_of(reads, handle, checksum) != USES_OTHER)
+    while (reads &&
+           (is_to_be_shown(reads, handle) || use_of(reads, handle, checksum, value) != USES_OTHER))
         reads = reads->next;
     pthread_mutex_unlock(&users.mutex);
     return !reads && atomic_load(&handle->use.holds) == 0;
@@ -614,9 +651,10 @@ bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum)
 
 void tic_redo_show_reader(const struct tic_redo_user *reader)
 {
-    const struct tic_redo_reads *reads = reader->reads;
+    struct tic_redo_reads *reads = reader->reads;
     struct tic_line_read read;
 
+    begin_to_show(reads);
     for (unsigned i = 0; i < reads->count; i++) {
         if (!tic_graph_find_read(users.graph, reads->key, i, &read))
             continue;

@@ -16,13 +16,15 @@ struct starpu_task;
 struct tic_redo_reads {
     uint64_t key; /* of what was logged */
     unsigned count;
+    bool shown;                  /* guarded by the lock of users: it has begun to use memory */
     struct tic_redo_reads *next; /* of those that have not ended */
     uint64_t ids[];              /* of data; UINT64_MAX: it is not read */
 };
 
-/* May main(), or a callback, see this value? Not where somebody holds the data, or is to read
- * another value in its memory: then a task that has written this one comes after that. */
-bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum);
+/* May main(), or a callback, see this value? Not where somebody holds the data, or reads another
+ * value in its memory, or is to read what is there by then. value: with the layout of the data; or
+ * NULL, and those who read a part of it read another one. */
+bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum, const struct tic_layout *value);
 
 /* Who had begun by the cut, and is to use data: a kernel, an access with a callback, a prologue, or
  * the callback of a task that runs nowhere. */

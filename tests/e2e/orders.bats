@@ -486,6 +486,12 @@ resume_with_input() {
     resume_order line-read 2 line-renamed:{2,3,6}
 }
 
+@test "a callback looks at data that main() has divided" {
+    export STARPU_TIC_EVERY=1
+    resume_order parts-looked-split 2 line-renamed:{3,7,12,20,26}
+    resume_order parts-looked-planned 2 line-renamed:{3,7,12,20,26}
+}
+
 @test "StarPU waits within a wait of main(): one wait" {
     export STARPU_TIC_VERIFY=0
     local skipped=0 line mode

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "lib/orders_items.h"
 
@@ -524,6 +525,65 @@ static void run_resized(void)
     note(items[0]);
 }
 
+static uint64_t looked;
+
+static void look_at_whole(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < ITEMS; i++)
+        looked = looked * 31 + items[i];
+}
+
+static void linger(void *buffers[], void *arg)
+{
+    (void)buffers;
+    (void)arg;
+    usleep(2000); /* lines come meanwhile */
+}
+
+/* The callback of a task looks at the whole, which has been divided behind that task. */
+static void look_beside_parts(bool planned)
+{
+    static struct starpu_codelet codelet = {
+        .cpu_funcs = {linger}, .nbuffers = 1, .modes = {STARPU_R}, .name = "linger"};
+
+    open_whole();
+    if (planned)
+        starpu_data_partition_plan(whole, &part_filter, parts);
+    for (int round = 0; round < 4 * ROUNDS; round++) {
+        struct starpu_task *task = build(&step_items_codelet, whole, round);
+        task->callback_func = look_at_whole;
+        task->destroy = task->detach = 0;
+        must(starpu_task_submit(task));
+        if (planned)
+            starpu_data_partition_submit(whole, PARTS, parts);
+        else
+            split();
+        for (int i = 0; i < PARTS; i++)
+            must(starpu_task_insert(&codelet, STARPU_R, parts[i], 0));
+        if (planned)
+            starpu_data_unpartition_submit(whole, PARTS, parts, STARPU_MAIN_RAM);
+        else
+            starpu_data_unpartition(whole, STARPU_MAIN_RAM);
+        must(starpu_task_wait(task));
+        starpu_task_destroy(task);
+    }
+    if (planned)
+        starpu_data_partition_clean(whole, PARTS, parts);
+    close_whole();
+    note(looked);
+}
+
+static void run_looked_split(void)
+{
+    look_beside_parts(false);
+}
+
+static void run_looked_planned(void)
+{
+    look_beside_parts(true);
+}
+
 const struct mode orders_parts[] = {{"parts-added", run_added},
                                     {"parts-explicit", run_explicit},
                                     {"parts-implicit", run_implicit},
@@ -547,4 +607,6 @@ const struct mode orders_parts[] = {{"parts-added", run_added},
                                     {"parts-input-kept", run_input_kept},
                                     {"parts-resized", run_resized},
                                     {"parts-reading", run_reading},
+                                    {"parts-looked-split", run_looked_split},
+                                    {"parts-looked-planned", run_looked_planned},
                                     {NULL, NULL}};
