@@ -28,6 +28,12 @@ static struct block {
     _Atomic size_t bytes;     /* or POOL */
 } blocks[BLOCKS];             /* main() writes, whoever frees a block takes it out */
 
+/* Of places that share a page: has any of them had a block? Most blocks that are given back were
+ * StarPU's, and a look at each of their places would bring all of these pages in. */
+enum { AREA = 256 };
+
+static _Atomic bool has_had[BLOCKS / AREA];
+
 static struct block *place_of(const char *at)
 {
     uintptr_t place = (uintptr_t)at;
@@ -66,6 +72,7 @@ void tic_heap_note(const char *at, size_t bytes, bool is_whole)
 {
     struct block *block = place_of(at);
 
+    atomic_store_explicit(&has_had[(block - blocks) / AREA], true, memory_order_relaxed);
     atomic_store_explicit(&block->at, NULL, memory_order_relaxed);
     atomic_store_explicit(&block->bytes, is_whole ? bytes : bytes | POOL, memory_order_release);
     atomic_store_explicit(&block->at, at, memory_order_release);
@@ -77,7 +84,8 @@ void tic_heap_forget(const char *at)
 {
     struct block *block = place_of(at);
 
-    if (at && atomic_load_explicit(&block->at, memory_order_relaxed) == at)
+    if (at && atomic_load_explicit(&has_had[(block - blocks) / AREA], memory_order_relaxed) &&
+        atomic_load_explicit(&block->at, memory_order_relaxed) == at)
         atomic_store_explicit(&block->at, NULL, memory_order_relaxed);
 }
 
