@@ -94,6 +94,18 @@ static struct starpu_task *take_from(struct worker_queue *from, unsigned worker,
     return task;
 }
 
+/* StarPU's list of the contexts of a worker: one that counts too many tasks in it looks nowhere else
+ * any more. The worker itself is not locked while it looks for tasks; the lock of another one
+ * excludes it, its pushers and other thieves. */
+static void count_taken(unsigned context, unsigned worker, unsigned from)
+{
+    if (from != worker)
+        tic_real.starpu_worker_lock((int)from);
+    tic_real.starpu_sched_ctx_list_task_counters_decrement(context, (int)from);
+    if (from != worker)
+        tic_real.starpu_worker_unlock((int)from);
+}
+
 static struct starpu_task *look_everywhere(struct policy_data *data, unsigned context,
                                            unsigned worker)
 {
@@ -104,7 +116,7 @@ static struct starpu_task *look_everywhere(struct policy_data *data, unsigned co
         struct starpu_task *task = take_from(&data->workers[from], worker, i == 0);
         if (!task)
             continue;
-        tic_real.starpu_sched_ctx_list_task_counters_decrement(context, (int)from);
+        count_taken(context, worker, from);
         tic_stolen_note(&stolen[worker], task, i > 0 ? (int)from : -1);
         if (i > 0)
             atomic_fetch_add_explicit(&thefts, 1, memory_order_relaxed);
