@@ -236,9 +236,7 @@ static void granted_now(void *arg)
 
 static void granted(void *arg)
 {
-    if (tic_callback_is_put_off())
-        tic_callback_play(granted_now, arg);
-    else
+    if (!tic_callback_is_put_off() || !tic_replay_keep_call(granted_now, arg))
         granted_now(arg);
 }
 

@@ -81,27 +81,41 @@ void tic_callback_await(const struct starpu_task *task)
     } while (redone && sched_yield() == 0);
 }
 
-void tic_callback_name_looks(void)
+static void name_looks_locked(uint64_t key)
 {
     size_t count;
+    const struct tic_line_look *look =
+        tic_graph_find_looks(&tic_session->graph, key | TIC_LOOK_CALLBACK, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct tic_handle *handle = tic_looks_find_locked(look[i].id);
+        if (handle)
+            tic_redo_keeper(handle)->restart.redo.named = true;
+    }
+}
+
+void tic_callback_name_looks(void)
+{
+    size_t next = 0;
+    uint64_t key;
 
     tic_lock(&tic_session->submit);
-    const struct tic_redone *redone;
-    TAILQ_FOREACH (redone, &buried.open, open) {
-        const struct tic_line_look *look =
-            tic_graph_find_looks(&tic_session->graph, redone->key | TIC_LOOK_CALLBACK, &count);
-        for (size_t i = 0; i < count; i++) {
-            const struct tic_handle *handle = tic_looks_find_locked(look[i].id);
-            if (handle)
-                tic_redo_keeper(handle)->restart.redo.named = true;
-        }
-    }
+    while (tic_replay_find_callback(&next, &key))
+        name_looks_locked(key);
     tic_unlock(&tic_session->submit);
 }
 
 struct starpu_task *tic_callback_current_task(void)
 {
     return current;
+}
+
+struct starpu_task *tic_callback_set_current(struct starpu_task *task)
+{
+    struct starpu_task *outer = current;
+
+    current = task;
+    return outer;
 }
 
 /* StarPU has never seen a task that is ours: nobody has measured its times. */
@@ -116,9 +130,8 @@ static void add_times(struct starpu_task *task)
 /* As StarPU does it on a worker. */
 static void run_on_time(const struct tic_redone *redone)
 {
-    struct starpu_task *outer = current;
+    struct starpu_task *outer = tic_callback_set_current(redone->task);
 
-    current = redone->task;
     if (redone->owned)
         add_times(redone->task);
     tic_looks_note_callback(&redone->small, redone->key);

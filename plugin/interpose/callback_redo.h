@@ -49,3 +49,5 @@ bool tic_callback_redo(uint64_t key, void (*run)(void *), void *argument);
 void tic_callback_play(void (*run)(void *), void *argument);
 /* The task whose callback this thread runs without it; or NULL. */
 struct starpu_task *tic_callback_current_task(void);
+/* The one before. */
+struct starpu_task *tic_callback_set_current(struct starpu_task *task);

@@ -463,7 +463,8 @@ static void pre_exec(struct starpu_task *task, unsigned context)
 
     if (policy->pre_exec_hook)
         policy->pre_exec_hook(task, context);
-    if (__builtin_expect(atomic_load(&tic_replay_phase) == TIC_REPLAY_PLAYING, 0) &&
+    const int phase = atomic_load(&tic_replay_phase);
+    if (__builtin_expect(phase == TIC_REPLAY_PLAYING || phase == TIC_REPLAY_CALLING, 0) &&
         !tic_task_is_own(task))
         tic_replay_await_end();
     if (!is_protected(task))

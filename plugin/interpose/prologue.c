@@ -11,8 +11,10 @@
 #include "session/accesses.h"
 #include "session/lookup.h"
 #include "session/context.h"
+#include "interpose/callback_redo.h"
 #include "interpose/callback_run.h"
 #include "interpose/reads.h"
+#include "replay/replay.h"
 #include "session/nodes.h"
 #include "session/task.h"
 #include "snapshot/extending.h"
@@ -92,14 +94,33 @@ static void begin_prologue(const struct tic_wrapped_prologue *wrapped, bool seco
     tic_callback_begin(wrapped->key, wrapped->function, wrapped->argument);
 }
 
-static void run_prologue(void *arg)
+static void begin_kept(void *arg)
 {
-    struct tic_wrapped_prologue wrapped = *(struct tic_wrapped_prologue *)arg;
+    const struct tic_wrapped_prologue wrapped = *(struct tic_wrapped_prologue *)arg;
+    struct starpu_task *outer = tic_callback_set_current(wrapped.task);
 
     free(arg);
-    wrapped.task->prologue_callback_func = wrapped.function;
-    wrapped.task->prologue_callback_arg = wrapped.argument;
     begin_prologue(&wrapped, false);
+    tic_callback_set_current(outer);
+}
+
+/* A task without a kernel ends when this returns. */
+static bool keep(struct tic_wrapped_prologue *wrapped)
+{
+    return !wrapped->held && tic_callback_is_put_off() && !tic_task_runs_nowhere(wrapped->task) &&
+           tic_replay_keep_call(begin_kept, wrapped);
+}
+
+static void run_prologue(void *arg)
+{
+    struct tic_wrapped_prologue *wrapped = arg;
+
+    wrapped->task->prologue_callback_func = wrapped->function;
+    wrapped->task->prologue_callback_arg = wrapped->argument;
+    if (keep(wrapped))
+        return;
+    begin_prologue(wrapped, false);
+    free(wrapped);
 }
 
 static void run_prologue_pop(void *arg)
@@ -109,6 +130,8 @@ static void run_prologue_pop(void *arg)
     free(arg);
     wrapped.task->prologue_callback_pop_func = wrapped.function;
     wrapped.task->prologue_callback_pop_arg = wrapped.argument;
+    if (!wrapped.held && tic_callback_is_put_off())
+        tic_replay_await_end();
     begin_prologue(&wrapped, wrapped.task->prologue_callback_func != NULL);
 }
 

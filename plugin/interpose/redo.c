@@ -328,8 +328,7 @@ bool tic_redo_queue(struct tic_handle *handle, void (*play)(void *), const void 
 /* What main() looks at after a wait, and may write then, is there before it comes back. */
 static bool names_data(const struct tic_line_entry *entry)
 {
-    return entry->kind == TIC_HISTORY_VALUE || entry->kind == TIC_HISTORY_RELEASE ||
-           (entry->kind == TIC_HISTORY_BYTES && (entry->actor & TIC_LOOK_CALLBACK));
+    return entry->kind == TIC_HISTORY_VALUE || entry->kind == TIC_HISTORY_RELEASE;
 }
 
 /* Of what these entries look at, or give back, sorted. */

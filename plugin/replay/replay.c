@@ -18,6 +18,11 @@ struct work {
     void *argument;
 };
 
+struct works {
+    struct work *items;
+    unsigned long count, capacity;
+};
+
 /* Who had begun by the cut, but for prologues that had not ended, and run again with their task. */
 struct actor {
     uint64_t key;
@@ -74,10 +79,7 @@ static struct {
         bool runs;          /* an actor; and so many until now */
         unsigned long run_count;
     } passer;
-    struct {
-        struct work *items;
-        unsigned long count, capacity;
-    } queue; /* to be played */
+    struct works queue, kept; /* to be played; calls of StarPU's meanwhile */
 } replay = {.mutex = PTHREAD_MUTEX_INITIALIZER,
             .passes = PTHREAD_COND_INITIALIZER,
             .main = PTHREAD_COND_INITIALIZER,
@@ -88,6 +90,11 @@ static __thread struct {
     bool plays, queued;
     struct actor *actor;
 } here __attribute__((tls_model("initial-exec")));
+
+static bool has_ended(void)
+{
+    return __builtin_expect(atomic_load(&tic_replay_phase) == TIC_REPLAY_OFF, 1);
+}
 
 static void begin_apart_locked(void);
 
@@ -175,6 +182,20 @@ bool tic_replay_has_ended(enum tic_history_role role, uint64_t key)
     const struct actor *actor = find_actor(role, key);
 
     return actor && actor->ended;
+}
+
+bool tic_replay_find_callback(size_t *next, uint64_t *key)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&replay.mutex);
+    for (; !found && *next < replay.actor_count; ++*next) {
+        const struct actor *actor = &replay.actors[*next];
+        found = actor->role == TIC_HISTORY_CALLBACK && !actor->returned;
+        *key = actor->key;
+    }
+    pthread_mutex_unlock(&replay.mutex);
+    return found;
 }
 
 static uint64_t operation_at(uint64_t position)
@@ -502,6 +523,15 @@ static void pass_locked(const struct tic_line_entry *entry)
 
 /* ---- playing --------------------------------------------------------------------------------- */
 
+/* What runs may add more. */
+static void run_works_locked(const struct works *works, unsigned long *next)
+{
+    while (*next < works->count) {
+        struct work work = works->items[(*next)++];
+        call_locked(work.run, work.argument);
+    }
+}
+
 static void call_play_locked(bool begins)
 {
     here.plays = begins;
@@ -513,19 +543,16 @@ static void call_play_locked(bool begins)
 /* What it plays may add to the queue, and so may callbacks meanwhile. */
 static void play_locked(void)
 {
-    unsigned long next = 0;
+    unsigned long next = 0, next_kept = 0;
 
     atomic_store(&tic_replay_phase, TIC_REPLAY_PLAYING);
     do {
         call_play_locked(true);
-        while (next < replay.queue.count) {
-            struct work work = replay.queue.items[next++];
-            pthread_mutex_unlock(&replay.mutex);
-            work.run(work.argument);
-            pthread_mutex_lock(&replay.mutex);
-        }
+        run_works_locked(&replay.queue, &next);
         call_play_locked(false);
     } while (next < replay.queue.count);
+    atomic_store(&tic_replay_phase, TIC_REPLAY_CALLING);
+    run_works_locked(&replay.kept, &next_kept);
     atomic_store(&tic_replay_phase, TIC_REPLAY_OFF);
     pthread_cond_broadcast(&replay.main);
     pthread_cond_broadcast(&replay.others);
@@ -607,22 +634,34 @@ static void *take_over(void *arg)
     return NULL;
 }
 
-bool tic_replay_queue(void (*play)(void *), void *argument)
+static bool add_work(struct works *works, void (*run)(void *), void *argument)
 {
     pthread_mutex_lock(&replay.mutex);
     bool on = tic_replay_is_on();
-    bool fine = !on || tic_append(replay.queue.items, replay.queue.count, replay.queue.capacity,
-                                  &(struct work){play, argument}) == 0;
+    bool fine = !on || tic_append(works->items, works->count, works->capacity,
+                                  &(struct work){run, argument}) == 0;
     pthread_mutex_unlock(&replay.mutex);
-    here.queued |= on;
     tic_stop_unless(fine);
     return on;
+}
+
+bool tic_replay_queue(void (*play)(void *), void *argument)
+{
+    bool on = add_work(&replay.queue, play, argument);
+
+    here.queued |= on;
+    return on;
+}
+
+bool tic_replay_keep_call(void (*run)(void *), void *argument)
+{
+    return add_work(&replay.kept, run, argument);
 }
 
 void tic_replay_await_end(void)
 {
     pthread_mutex_lock(&replay.mutex);
-    while (tic_replay_is_on())
+    while (!has_ended())
         pthread_cond_wait(&replay.others, &replay.mutex);
     pthread_mutex_unlock(&replay.mutex);
 }
@@ -680,7 +719,7 @@ void tic_replay_count_inside(int more)
 /* Who had not come back by the cut comes back when all have returned that may have run inside. */
 static void await_inside_locked(bool as_main)
 {
-    while (tic_replay_is_on() || replay.inside_count > 0)
+    while (!has_ended() || replay.inside_count > 0)
         wait_outside_locked(as_main);
 }
 
@@ -822,7 +861,7 @@ static void forget_locked(void)
     replay.apart_end = &replay.apart;
     replay.beginning = 0;
     replay.passer.runs = false;
-    replay.queue.count = 0;
+    replay.queue.count = replay.kept.count = 0;
 }
 
 int tic_replay_start(const struct tic_line_entry *entries, size_t count, uint64_t cut,
@@ -847,7 +886,7 @@ int tic_replay_start(const struct tic_line_entry *entries, size_t count, uint64_
 
 static void await_end_as_main_locked(void)
 {
-    while (tic_replay_is_on())
+    while (!has_ended())
         wait_as_main_locked();
 }
 
@@ -962,14 +1001,14 @@ _Noreturn static void stop_diverged(void)
 
 void tic_replay_begin(uint64_t position, enum tic_replay_operation operation)
 {
-    if (!tic_replay_is_on())
+    if (has_ended())
         return;
     replay.steps.catch_up();
     pthread_mutex_lock(&replay.mutex);
     replay.position = position;
     if (position >= replay.needed)
         pthread_cond_broadcast(&replay.passes);
-    if (!tic_replay_is_on())
+    if (has_ended())
         ;
     else if (replay.arrived)
         await_end_unless_returned_locked(position, operation >= TIC_REPLAY_ENDS);
@@ -989,7 +1028,7 @@ void tic_replay_begin(uint64_t position, enum tic_replay_operation operation)
 
 void tic_replay_await(uint64_t position)
 {
-    if (!tic_replay_is_on())
+    if (has_ended())
         return;
     pthread_mutex_lock(&replay.mutex);
     replay.covers = position;

@@ -19,16 +19,17 @@
 #include "store/line.h"
 
 enum tic_replay_phase {
-    TIC_REPLAY_OFF,     /* a first run, or the replay is over */
-    TIC_REPLAY_PASSING, /* the history passes; main() may have come to the cut */
-    TIC_REPLAY_PLAYING, /* it has passed, and the queue is played */
+    TIC_REPLAY_OFF,      /* a first run, or the replay is over */
+    TIC_REPLAY_CALLING, /* the queue is played, and as in a first run; kernels and main() wait */
+    TIC_REPLAY_PASSING,  /* the history passes; main() may have come to the cut */
+    TIC_REPLAY_PLAYING,  /* it has passed, and the queue is played */
 };
 
 extern _Atomic int tic_replay_phase; /* enum tic_replay_phase */
 
 static inline bool tic_replay_is_on(void)
 {
-    return __builtin_expect(atomic_load(&tic_replay_phase) != TIC_REPLAY_OFF, 0);
+    return __builtin_expect(atomic_load(&tic_replay_phase) >= TIC_REPLAY_PASSING, 0);
 }
 
 struct tic_replay_steps {
@@ -98,6 +99,8 @@ bool tic_replay_add_actor(enum tic_history_role role, uint64_t key,
                           const struct tic_replay_actor *is, bool inside);
 /* Is the history made, and the replay on? */
 bool tic_replay_is_made(void);
+/* The next callback from this place on that had begun by the cut, and has not returned. */
+bool tic_replay_find_callback(size_t *next, uint64_t *key);
 /* At the end of a call of main() that may have added one: it runs here if it ran inside that call
  * in the recorded run. */
 void tic_replay_run_inside(void);
@@ -106,6 +109,10 @@ void tic_replay_end_kernel(uint64_t key);
 void tic_replay_await_kernel(uint64_t key);
 /* Plays this after what is queued already. False when the replay is over: do it now. Any thread. */
 bool tic_replay_queue(void (*play)(void *), void *argument);
+/* What StarPU calls while the queue is played, before it lets tasks go: the callback of an access, a
+ * prologue. It runs when the queue has been played, in the order of these calls, and before kernels
+ * begin. False when the replay is over: call it now. Any thread. */
+bool tic_replay_keep_call(void (*run)(void *), void *argument);
 /* A thread other than main() waits for tasks: until what it has queued is played, and kernels that
  * the program has come to have returned. */
 void tic_replay_await_own(void);

@@ -486,6 +486,17 @@ resume_with_input() {
     resume_order line-read 2 line-renamed:{2,3,6}
 }
 
+# StarPU would call it before it lets the tasks go that come after it.
+@test "an access is granted at the cut before the tasks begin that come after it" {
+    export STARPU_TIC_EVERY=0 STARPU_TIC_PERIOD=1000 STARPU_TIC_VERIFY=0
+    resume_order line-grant 1 line-renamed:{2,3,6}
+}
+
+@test "main() is inside of a submission, and the callback has looked at what a task wrote later" {
+    export STARPU_TIC_EVERY=1 STARPU_TIC_VERIFY=100
+    resume_order line-last 2 line-renamed:{4,5,6,7,8,9}
+}
+
 @test "a callback looks at data that main() has divided" {
     export STARPU_TIC_EVERY=1
     resume_order parts-looked-split 2 line-renamed:{3,7,12,20,26}

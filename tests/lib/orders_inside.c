@@ -205,6 +205,100 @@ static void run_line_read(void)
     }
 }
 
+static uint64_t granted, given_back;
+
+static void take_line_first(void *arg)
+{
+    await_line();
+    starpu_data_release(arg);
+}
+
+static void grant(void *arg)
+{
+    (void)arg;
+    granted++;
+}
+
+static uint64_t seen_before;
+
+static void see_granted(void *arg)
+{
+    (void)arg;
+    seen_before = granted;
+}
+
+static void give_back_granted(void *arg)
+{
+    given_back = granted;
+    starpu_data_release(arg);
+}
+
+static void submit_when_told(struct starpu_task *task, int number)
+{
+    task->use_tag = 1;
+    task->tag_id = (starpu_tag_t)(6000 + number);
+    starpu_tag_declare_deps(task->tag_id, 1, (starpu_tag_t)(7000 + number));
+    must(starpu_task_submit(task));
+}
+
+/* One task's end grants two accesses, and a line is taken inside of the callback of the first. The
+ * second is given back by the callback of a task that reads the data after it. */
+static void run_line_grant(void)
+{
+    for (int i = 0; i < LENGTH; i++) {
+        submit_when_told(build_pair(&join_codelet, handles[0], handles[1]), i);
+        must(starpu_data_acquire_cb(handles[1], STARPU_RW, take_line_first, handles[1]));
+        must(starpu_data_acquire_cb(handles[0], STARPU_R, grant, NULL));
+        struct starpu_task *task = build_pair(&join_codelet, handles[2], handles[0]);
+        task->prologue_callback_func = see_granted;
+        task->callback_func = give_back_granted;
+        task->callback_arg = handles[0];
+        must(starpu_task_submit(task));
+        submit(&step_codelet, handles[0], 100 + i);
+        starpu_tag_notify_from_apps((starpu_tag_t)(7000 + i));
+        starpu_task_wait_for_all();
+        note(seen_before);
+        note(given_back);
+    }
+}
+
+static uint64_t looked_at;
+static _Atomic unsigned children_ended;
+
+static void end_child(void *arg)
+{
+    (void)arg;
+    children_ended++;
+}
+
+static void look_and_submit(void *number)
+{
+    const unsigned ended = children_ended;
+    struct starpu_task *child = build(&step_codelet, handles[0], 100 + (int)(uintptr_t)number);
+
+    looked_at = values[0];
+    child->callback_func = end_child;
+    must(starpu_task_submit(child));
+    while (starpu_worker_get_count() > 1 && children_ended == ended)
+        usleep(100);
+    usleep(20000); /* a cut may be taken meanwhile */
+}
+
+/* main() is inside of the submission of a task, whose callback looks at its data and submits what
+ * writes that; this has ended when a cut is taken. */
+static void run_line_last(void)
+{
+    for (int i = 0; i < LENGTH; i++) {
+        struct starpu_task *task = build(&step_codelet, handles[0], i);
+        task->callback_func = look_and_submit;
+        task->callback_arg = (void *)(uintptr_t)i;
+        task->synchronous = 1;
+        must(starpu_task_submit(task));
+        starpu_task_wait_for_all();
+        note(looked_at);
+    }
+}
+
 static void run_line_tag(void)
 {
     for (int i = 0; i < LENGTH; i++) {
@@ -234,6 +328,8 @@ const struct mode orders_inside[] = {{"let-go-inside", run_let_go_inside},
                                      {"line-inside", run_line_inside},
                                      {"line-behind", run_line_behind},
                                      {"line-read", run_line_read},
+                                     {"line-grant", run_line_grant},
+                                     {"line-last", run_line_last},
                                      {"line-tag", run_line_tag},
                                      {"line-contexts", run_line_contexts},
                                      {"let-go-inside-others", run_let_go_others},
