@@ -104,11 +104,10 @@ static void begin_kept(void *arg)
     tic_callback_set_current(outer);
 }
 
-/* A task without a kernel ends when this returns. */
-static bool keep(struct tic_wrapped_prologue *wrapped)
+/* Until the queue is played. A task without a kernel ends when this returns. */
+static bool is_put_off(const struct tic_wrapped_prologue *wrapped)
 {
-    return !wrapped->held && tic_callback_is_put_off() && !tic_task_runs_nowhere(wrapped->task) &&
-           tic_replay_keep_call(begin_kept, wrapped);
+    return !wrapped->held && tic_callback_is_put_off() && !tic_task_runs_nowhere(wrapped->task);
 }
 
 static void run_prologue(void *arg)
@@ -117,12 +116,13 @@ static void run_prologue(void *arg)
 
     wrapped->task->prologue_callback_func = wrapped->function;
     wrapped->task->prologue_callback_arg = wrapped->argument;
-    if (keep(wrapped))
+    if (is_put_off(wrapped) && tic_replay_keep_call(begin_kept, wrapped))
         return;
     begin_prologue(wrapped, false);
     free(wrapped);
 }
 
+/* On a worker. */
 static void run_prologue_pop(void *arg)
 {
     struct tic_wrapped_prologue wrapped = *(struct tic_wrapped_prologue *)arg;
@@ -130,7 +130,7 @@ static void run_prologue_pop(void *arg)
     free(arg);
     wrapped.task->prologue_callback_pop_func = wrapped.function;
     wrapped.task->prologue_callback_pop_arg = wrapped.argument;
-    if (!wrapped.held && tic_callback_is_put_off())
+    if (is_put_off(&wrapped))
         tic_replay_await_end();
     begin_prologue(&wrapped, wrapped.task->prologue_callback_func != NULL);
 }
