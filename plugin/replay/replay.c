@@ -552,6 +552,7 @@ static void play_locked(void)
         call_play_locked(false);
     } while (next < replay.queue.count);
     atomic_store(&tic_replay_phase, TIC_REPLAY_CALLING);
+    pthread_cond_broadcast(&replay.main);
     run_works_locked(&replay.kept, &next_kept);
     atomic_store(&tic_replay_phase, TIC_REPLAY_OFF);
     pthread_cond_broadcast(&replay.main);
@@ -884,9 +885,10 @@ int tic_replay_start(const struct tic_line_entry *entries, size_t count, uint64_
     return status;
 }
 
-static void await_end_as_main_locked(void)
+/* What StarPU has called may wait for main(), unless main() waits for tasks. */
+static void await_end_as_main_locked(bool waits)
 {
-    while (!has_ended())
+    while (waits ? !has_ended() : tic_replay_is_on())
         wait_as_main_locked();
 }
 
@@ -957,7 +959,7 @@ static bool await_return_locked(uint64_t position)
 static void await_end_unless_returned_locked(uint64_t position, bool waits)
 {
     if (!waits || !await_return_locked(position))
-        await_end_as_main_locked();
+        await_end_as_main_locked(waits);
 }
 
 /* What main() does next may be what these entries wait for. */
@@ -981,7 +983,7 @@ static void arrive_locked(uint64_t position, bool waits)
     replay.arrived = true;
     pthread_cond_broadcast(&replay.passes);
     if (!returns)
-        await_end_as_main_locked();
+        await_end_as_main_locked(true);
 }
 
 /* main() in the recorded run, in this operation. */

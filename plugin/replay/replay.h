@@ -20,7 +20,7 @@
 
 enum tic_replay_phase {
     TIC_REPLAY_OFF,      /* a first run, or the replay is over */
-    TIC_REPLAY_CALLING, /* the queue is played, and as in a first run; kernels and main() wait */
+    TIC_REPLAY_CALLING, /* the queue is played, and as in a first run; but kernels wait */
     TIC_REPLAY_PASSING,  /* the history passes; main() may have come to the cut */
     TIC_REPLAY_PLAYING,  /* it has passed, and the queue is played */
 };
