@@ -91,7 +91,7 @@ static __thread struct {
     struct actor *actor;
 } here __attribute__((tls_model("initial-exec")));
 
-static bool has_ended(void)
+static bool is_off(void)
 {
     return __builtin_expect(atomic_load(&tic_replay_phase) == TIC_REPLAY_OFF, 1);
 }
@@ -662,7 +662,7 @@ bool tic_replay_keep_call(void (*run)(void *), void *argument)
 void tic_replay_await_end(void)
 {
     pthread_mutex_lock(&replay.mutex);
-    while (!has_ended())
+    while (!is_off())
         pthread_cond_wait(&replay.others, &replay.mutex);
     pthread_mutex_unlock(&replay.mutex);
 }
@@ -720,7 +720,7 @@ void tic_replay_count_inside(int more)
 /* Who had not come back by the cut comes back when all have returned that may have run inside. */
 static void await_inside_locked(bool as_main)
 {
-    while (!has_ended() || replay.inside_count > 0)
+    while (!is_off() || replay.inside_count > 0)
         wait_outside_locked(as_main);
 }
 
@@ -888,7 +888,7 @@ int tic_replay_start(const struct tic_line_entry *entries, size_t count, uint64_
 /* What StarPU has called may wait for main(), unless main() waits for tasks. */
 static void await_end_as_main_locked(bool waits)
 {
-    while (waits ? !has_ended() : tic_replay_is_on())
+    while (waits ? !is_off() : tic_replay_is_on())
         wait_as_main_locked();
 }
 
@@ -1003,14 +1003,14 @@ _Noreturn static void stop_diverged(void)
 
 void tic_replay_begin(uint64_t position, enum tic_replay_operation operation)
 {
-    if (has_ended())
+    if (is_off())
         return;
     replay.steps.catch_up();
     pthread_mutex_lock(&replay.mutex);
     replay.position = position;
     if (position >= replay.needed)
         pthread_cond_broadcast(&replay.passes);
-    if (has_ended())
+    if (is_off())
         ;
     else if (replay.arrived)
         await_end_unless_returned_locked(position, operation >= TIC_REPLAY_ENDS);
@@ -1030,7 +1030,7 @@ void tic_replay_begin(uint64_t position, enum tic_replay_operation operation)
 
 void tic_replay_await(uint64_t position)
 {
-    if (has_ended())
+    if (is_off())
         return;
     pthread_mutex_lock(&replay.mutex);
     replay.covers = position;
