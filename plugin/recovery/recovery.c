@@ -487,8 +487,9 @@ static void refuse_directory(const char *path, int status)
                  "holds is not to be trusted. Name another STARPU_TIC_DIR, or take it over (chown, "
                  "chmod go-w) if you know who wrote it",
                  path);
-    tic_stop(TIC_EXIT_REFUSED, "cannot use the directory %s: %s. Name another STARPU_TIC_DIR", path,
-             strerror(-status));
+    tic_stop(TIC_EXIT_REFUSED, "cannot use the directory %s: %s. Name another STARPU_TIC_DIR%s",
+             path, strerror(-status),
+             status == -ENOENT ? ", or create the folder that it is in" : "");
 }
 
 static void convert(struct tic_store *store, struct choice *choice)

@@ -345,6 +345,7 @@ EOF
     [[ $output == *"cannot use the directory"* ]]
     STARPU_TIC_DIR=$PWD/missing/store run "$tool" run -- "$program"
     [ "$status" -eq 78 ]
+    [[ $output == *"create the folder that it is in"* ]]
 }
 
 @test "a kill while success removes the lines leaves a store that can be used" {
