@@ -652,22 +652,25 @@ static int newest_line(const char *path)
     return newest;
 }
 
-/* MIXED_LINES=FIRST-LAST: after each of these twentieths of the steps main() waits for another job
- * line than it saw before. A run that is killed at one of these lines has not ended, however short
- * it is. The replay of a restart takes no lines: FIRST is to be behind it. */
+static int wanted_line; /* the newest before the ranks begin, and so many more */
+
+/* MIXED_LINES=FIRST-LAST: after each of these twentieths of the steps main() waits for one job line
+ * more than were there at the start. A run that is killed at one of these lines has not ended,
+ * however short it is. All ranks wait for the same lines: one that went on while another one waits
+ * may send what the line waits for. */
 static void await_lines(int step)
 {
-    static int first, last, seen;
+    static int first, last;
     const char *directory = getenv("STARPU_TIC_DIR"), *range = getenv("MIXED_LINES");
-    int newest, twentieth = steps / 20;
+    const int twentieth = steps / 20;
 
-    if (step == 0 && range && sscanf(range, "%d-%d", &first, &last) == 2)
-        seen = newest_line(directory);
+    if (step == 0 && range)
+        sscanf(range, "%d-%d", &first, &last);
     if (last == 0 || step % twentieth != 0 || step / twentieth < first || step / twentieth > last)
         return;
-    while ((newest = newest_line(directory)) <= seen)
+    wanted_line++;
+    while (newest_line(directory) < wanted_line)
         starpu_sleep(0.001F);
-    seen = newest;
 }
 
 /* StarPU-MPI 1.3 does not wait for messages that have come before their receives. */
@@ -708,6 +711,7 @@ int main(int argc, char **argv)
     counts = getenv("MIXED_COUNTS") != NULL;
     steps = argc > 1 ? atoi(argv[1]) : 100;
     tiles = argc > 2 ? atoi(argv[2]) : 6;
+    wanted_line = newest_line(getenv("STARPU_TIC_DIR"));
     if (starpu_init(NULL) != 0 || starpu_mpi_init(&argc, &argv, 1) != 0)
         return 77;
     starpu_mpi_comm_rank(comm, &rank);
