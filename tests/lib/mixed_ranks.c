@@ -637,39 +637,73 @@ static void await_line(void)
         starpu_sleep(0.001F);
 }
 
-/* The number of the newest job line in the directory, or 0. */
-static int newest_line(const char *path)
+/* The largest number behind the prefix of a file in the directory, or 0. */
+static int largest(const char *path, const char *prefix)
 {
     DIR *directory = path ? opendir(path) : NULL;
     const struct dirent *entry;
-    int newest = 0, number;
+    int found = 0;
 
     while (directory && (entry = readdir(directory)))
-        if (sscanf(entry->d_name, "job-line-%d", &number) == 1 && number > newest)
-            newest = number;
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
+            atoi(entry->d_name + strlen(prefix)) > found)
+            found = atoi(entry->d_name + strlen(prefix));
     if (directory)
         closedir(directory);
-    return newest;
+    return found;
 }
 
-static int wanted_line; /* the newest before the ranks begin, and so many more */
+static int newest_line(void)
+{
+    return largest(getenv("STARPU_TIC_DIR"), "job-line-");
+}
 
-/* MIXED_LINES=FIRST-LAST: after each of these twentieths of the steps main() waits for one job line
- * more than were there at the start. A run that is killed at one of these lines has not ended,
- * however short it is. All ranks wait for the same lines: one that went on while another one waits
- * may send what the line waits for. */
+static int first_line; /* the newest before the ranks begin */
+
+/* The line that all ranks wait for at this place, which rank 0 says: the one after the newest. */
+static int wanted_line(int place)
+{
+    char prefix[64], name[96];
+    int line;
+
+    snprintf(prefix, sizeof(prefix), "wanted-%d-%d-", first_line, place);
+    if (rank == 0) {
+        snprintf(name, sizeof(name), "%s%d", prefix, newest_line() + 1);
+        close(open(name, O_CREAT | O_WRONLY, 0600));
+    }
+    while ((line = largest(".", prefix)) == 0)
+        starpu_sleep(0.001F);
+    return line;
+}
+
+/* Of an earlier start from the same line. */
+static void forget_wanted(void)
+{
+    char name[96];
+
+    for (int place = 0; place <= 20; place++)
+        for (int line = 1; line <= 60; line++) {
+            snprintf(name, sizeof(name), "wanted-%d-%d-%d", first_line, place, first_line + line);
+            unlink(name);
+        }
+}
+
+/* MIXED_LINES=FIRST-LAST: after each of these twentieths of the steps main() waits for another job
+ * line. A run that is killed at one of these lines has not ended, however short it is. The replay
+ * of a restart takes no lines: FIRST is to be behind it. All ranks wait for the same line: one that
+ * went on while another one waits may send what the line waits for. */
 static void await_lines(int step)
 {
     static int first, last;
-    const char *directory = getenv("STARPU_TIC_DIR"), *range = getenv("MIXED_LINES");
+    const char *range = getenv("MIXED_LINES");
     const int twentieth = steps / 20;
 
     if (step == 0 && range)
         sscanf(range, "%d-%d", &first, &last);
     if (last == 0 || step % twentieth != 0 || step / twentieth < first || step / twentieth > last)
         return;
-    wanted_line++;
-    while (newest_line(directory) < wanted_line)
+    const int wanted = wanted_line(step / twentieth);
+    while (newest_line() < wanted)
         starpu_sleep(0.001F);
 }
 
@@ -711,10 +745,12 @@ int main(int argc, char **argv)
     counts = getenv("MIXED_COUNTS") != NULL;
     steps = argc > 1 ? atoi(argv[1]) : 100;
     tiles = argc > 2 ? atoi(argv[2]) : 6;
-    wanted_line = newest_line(getenv("STARPU_TIC_DIR"));
+    first_line = newest_line();
     if (starpu_init(NULL) != 0 || starpu_mpi_init(&argc, &argv, 1) != 0)
         return 77;
     starpu_mpi_comm_rank(comm, &rank);
+    if (rank == 0)
+        forget_wanted();
     starpu_mpi_comm_size(comm, &ranks);
     open_executions();
     if (groups)
