@@ -226,7 +226,7 @@ supervise() { # NUMBER COMMAND...
     expect 2 300 8
     cat >once <<'EOF'
 #!/bin/sh
-[ -e "killed$OMPI_COMM_WORLD_RANK" ] || export STARPU_TIC_FAIL=rank-part:2@1 MIXED_LINES=1-3
+[ -e "killed$OMPI_COMM_WORLD_RANK" ] || export STARPU_TIC_FAIL=rank-part:5@1 MIXED_LINES=1-5
 touch "killed$OMPI_COMM_WORLD_RANK"
 exec "$@"
 EOF
