@@ -18,11 +18,12 @@
 
 #include "store/line.h"
 
+/* From PASSING on the replay is on. */
 enum tic_replay_phase {
-    TIC_REPLAY_OFF,      /* a first run, or the replay is over */
+    TIC_REPLAY_OFF,     /* a first run, or the replay is over */
     TIC_REPLAY_CALLING, /* the queue is played, and as in a first run; but kernels wait */
-    TIC_REPLAY_PASSING,  /* the history passes; main() may have come to the cut */
-    TIC_REPLAY_PLAYING,  /* it has passed, and the queue is played */
+    TIC_REPLAY_PASSING, /* the history passes; main() may have come to the cut */
+    TIC_REPLAY_PLAYING, /* it has passed, and the queue is played */
 };
 
 extern _Atomic int tic_replay_phase; /* enum tic_replay_phase */
@@ -109,9 +110,9 @@ void tic_replay_end_kernel(uint64_t key);
 void tic_replay_await_kernel(uint64_t key);
 /* Plays this after what is queued already. False when the replay is over: do it now. Any thread. */
 bool tic_replay_queue(void (*play)(void *), void *argument);
-/* What StarPU calls while the queue is played, before it lets tasks go: the callback of an access, a
- * prologue. It runs when the queue has been played, in the order of these calls, and before kernels
- * begin. False when the replay is over: call it now. Any thread. */
+/* What StarPU calls while the queue is played, before it lets tasks go: the callback of an access,
+ * a prologue. It runs when the queue has been played, in the order of these calls, and before
+ * kernels begin. False when the replay is over: call it now. Any thread. */
 bool tic_replay_keep_call(void (*run)(void *), void *argument);
 /* A thread other than main() waits for tasks: until what it has queued is played, and kernels that
  * the program has come to have returned. */

@@ -18,15 +18,20 @@ static void run_inside(void *arg)
     submit(&step_codelet, handles[2], (int)ran_inside);
 }
 
+static void hold_by_tag(struct starpu_task *task, int number)
+{
+    task->use_tag = 1;
+    task->tag_id = (starpu_tag_t)(4000 + number);
+    starpu_tag_declare_deps(task->tag_id, 1, (starpu_tag_t)(5000 + number));
+}
+
 static struct starpu_task *submit_held(int number, bool by_tag)
 {
     struct starpu_task *task = starpu_task_create();
 
     task->callback_func = run_inside;
     if (by_tag) {
-        task->use_tag = 1;
-        task->tag_id = (starpu_tag_t)(4000 + number);
-        starpu_tag_declare_deps(task->tag_id, 1, (starpu_tag_t)(5000 + number));
+        hold_by_tag(task, number);
     } else {
         task->destroy = 0;
         starpu_task_end_dep_add(task, 1);
@@ -233,20 +238,14 @@ static void give_back_granted(void *arg)
     starpu_data_release(arg);
 }
 
-static void submit_when_told(struct starpu_task *task, int number)
-{
-    task->use_tag = 1;
-    task->tag_id = (starpu_tag_t)(6000 + number);
-    starpu_tag_declare_deps(task->tag_id, 1, (starpu_tag_t)(7000 + number));
-    must(starpu_task_submit(task));
-}
-
 /* One task's end grants two accesses, and a line is taken inside of the callback of the first. The
  * second is given back by the callback of a task that reads the data after it. */
 static void run_line_grant(void)
 {
     for (int i = 0; i < LENGTH; i++) {
-        submit_when_told(build_pair(&join_codelet, handles[0], handles[1]), i);
+        struct starpu_task *writer = build_pair(&join_codelet, handles[0], handles[1]);
+        hold_by_tag(writer, i);
+        must(starpu_task_submit(writer));
         must(starpu_data_acquire_cb(handles[1], STARPU_RW, take_line_first, handles[1]));
         must(starpu_data_acquire_cb(handles[0], STARPU_R, grant, NULL));
         struct starpu_task *task = build_pair(&join_codelet, handles[2], handles[0]);
@@ -255,7 +254,7 @@ static void run_line_grant(void)
         task->callback_arg = handles[0];
         must(starpu_task_submit(task));
         submit(&step_codelet, handles[0], 100 + i);
-        starpu_tag_notify_from_apps((starpu_tag_t)(7000 + i));
+        starpu_tag_notify_from_apps((starpu_tag_t)(5000 + i));
         starpu_task_wait_for_all();
         note(seen_before);
         note(given_back);
