@@ -57,7 +57,8 @@ struct tic_ranks {
     enum tic_ranks_step (*step)(void); /* any time */
     void (*cut)(void);      /* about to raise the epoch, under the graph lock: holds sends */
     void (*tell_cut)(void); /* it was raised */
-    bool (*has_late)(void); /* messages that the line needs have not come yet */
+    /* Messages that the line needs have not come yet. tells: name one in a message, once. */
+    bool (*has_late)(bool tells);
     void (*part)(const char *name, uint64_t size, uint64_t hash); /* is on the disk */
     void (*end)(const char *why); /* this rank is done with the line; without a part because of: */
 

@@ -314,6 +314,19 @@ uint64_t tic_channels_late(void)
     return late;
 }
 
+int tic_channels_find_unasked(void)
+{
+    int peer = -1;
+
+    pthread_mutex_lock(&all.mutex);
+    for (unsigned i = 0; i < BUCKETS; i++)
+        for (const struct tic_channel *channel = all.channels[i]; channel; channel = channel->next)
+            if (!channel->sends && channel->expected > channel->asked)
+                peer = channel->peer;
+    pthread_mutex_unlock(&all.mutex);
+    return peer;
+}
+
 /* ---- a restart ------------------------------------------------------------------------------- */
 
 bool tic_channels_recover(const struct tic_channel_count *counts, unsigned long count,

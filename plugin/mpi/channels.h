@@ -68,6 +68,8 @@ double tic_channels_open(void);
 bool tic_channels_expect(const struct tic_channel_count *incoming, unsigned long count);
 /* Messages that are late and have not been received yet. */
 uint64_t tic_channels_late(void);
+/* The rank that has sent such a message for which main() has not asked yet; -1: there is none. */
+int tic_channels_find_unasked(void);
 
 /* Late messages of the line, malloc'ed. */
 struct tic_late {

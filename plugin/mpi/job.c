@@ -570,9 +570,19 @@ void tic_job_tell_cut(void)
     job.counts = NULL;
 }
 
-bool tic_job_has_late(void)
+bool tic_job_has_late(bool tells)
 {
-    return tic_channels_late() > 0 || tic_labels_wait();
+    static bool told; /* the checkpoint thread's */
+    const bool has = tic_channels_late() > 0 || tic_labels_wait();
+    const int peer = has && tells && !told ? tic_channels_find_unasked() : -1;
+
+    told |= peer >= 0;
+    if (peer >= 0)
+        tic_mpi_core->log(TIC_LOG_WARN,
+                          "a checkpoint waits for main(), which has not asked yet for a message "
+                          "that rank %d has sent: none comes until it does",
+                          peer);
+    return has;
 }
 
 /* Beside the part, and before it is told of. */

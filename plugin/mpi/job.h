@@ -15,7 +15,7 @@ void tic_job_ready(void);
 enum tic_ranks_step tic_job_step(void);
 void tic_job_cut(void);
 void tic_job_tell_cut(void);
-bool tic_job_has_late(void);
+bool tic_job_has_late(bool tells);
 void tic_job_part(const char *name, uint64_t size, uint64_t hash);
 void tic_job_end(const char *why);
 void tic_job_remove(void);

@@ -67,7 +67,8 @@ int tic_snapshot_await_late(struct tic_snapshot *snapshot)
     if (!snapshot->ranks)
         return 0;
     int status = status_of(await_step(snapshot), TIC_RANKS_SAVE);
-    while (status == 0 && snapshot->ranks->has_late()) {
+    const double patience = snapshot->options.patience, until = tic_seconds() + patience;
+    while (status == 0 && snapshot->ranks->has_late(patience > 0 && tic_seconds() > until)) {
         if (tic_snapshot_pause(snapshot, POLL) || tic_snapshot_is_broken(snapshot))
             return -ECANCELED;
         status = status_of(snapshot->ranks->step(), TIC_RANKS_SAVE);

@@ -53,6 +53,15 @@ load ranks
     grep '^held in' out
 }
 
+@test "a checkpoint that waits for main() to ask for a message says so" {
+    build_ranks
+    compile_ranks unasked
+    STARPU_TIC_PATIENCE=0.01 lines_of 2 "$BATS_FILE_TMPDIR/unasked" "$PWD/out" 'has not asked yet'
+    is_fine
+    [ "$(grep -c 'rank 1: .*for a message that rank 0 has sent' out)" -eq 1 ]
+    grep -q 'rank 1 has 7' out
+}
+
 @test "communicators that the program makes" {
     need_mpi
     local program
