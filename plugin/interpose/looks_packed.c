@@ -147,7 +147,7 @@ static void give_back(struct tic_handle *handle, const struct tic_line_look *loo
         memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
     if (parts != (look->bytes + TIC_LOOK_BYTES - 1) / TIC_LOOK_BYTES ||
         (!is_there(handle, bytes, look->bytes) &&
-         tic_redo_may_see(handle, XXH3_64bits(bytes, look->bytes), NULL) &&
+         tic_redo_may_see(handle, XXH3_64bits(bytes, look->bytes), NULL, true) &&
          tic_pack_put(handle->data, bytes, look->bytes) != 0))
         tic_stop(TIC_EXIT_REFUSED,
                  "cannot give main() back what it could read in data %llu%s (number of "

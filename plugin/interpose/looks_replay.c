@@ -25,8 +25,9 @@ static struct tic_handle_list
     packed_skipped;      /* owner thread: of these, what main() has waited for now */
 static uint64_t stirred; /* owner thread: how many had changed memory when it was given back last */
 
-/* False if it is to be left as it is. */
-static bool give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
+/* False if it is to be left as it is. observed: it was seen there now. */
+static bool give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts,
+                      bool observed)
 {
     uint64_t size = tic_shape_bytes(&handle->layout.shape);
     char *bytes = tic_or_stop(malloc(parts * TIC_LOOK_BYTES));
@@ -44,7 +45,7 @@ static bool give_back(struct tic_handle *handle, const struct tic_line_look *loo
     value.base = bytes;
     const bool dense = tic_layout_span(&handle->layout) == size;
     bool may = there || (tic_data_may_change(handle) &&
-                         tic_redo_may_see(handle, checksum, dense ? &value : NULL));
+                         tic_redo_may_see(handle, checksum, dense ? &value : NULL, observed));
     if (!there && may) {
         if (tic_addresses_are_sought(handle))
             tic_addresses_take_own(handle, bytes);
@@ -96,11 +97,11 @@ static bool is_mapped(const struct tic_handle *handle, struct known_page *known)
 
 /* Not if a task that was not done uses it already. */
 static void try_give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts,
-                          struct known_page *known)
+                          struct known_page *known, bool observed)
 {
     if (!handle || handle->restart.restored || !is_mapped(handle, known))
         return;
-    if (is_there(handle, look, parts) || give_back(handle, look, parts))
+    if (is_there(handle, look, parts) || give_back(handle, look, parts, observed))
         handle->restart.shown = true;
     else
         TIC_LINT(note, TIC_LINT_OVERWRITTEN, handle);
@@ -123,7 +124,7 @@ void tic_looks_give_callback_back_locked(uint64_t key)
 
     for (size_t i = 0; i < count; i += parts) {
         parts = tic_looks_count_parts(&look[i], count - i);
-        try_give_back(tic_looks_find_locked(look[i].id), &look[i], parts, &known);
+        try_give_back(tic_looks_find_locked(look[i].id), &look[i], parts, &known, true);
     }
     atomic_fetch_add(&shown_callbacks, 1);
 }
@@ -140,10 +141,11 @@ static bool was_stirred(void)
 }
 
 /* While it is partitioned its parts are looked at. */
-static void give_last_back(struct tic_handle *handle, struct known_page *known)
+static void give_last_back(struct tic_handle *handle, struct known_page *known, bool observed)
 {
     if (handle && handle->use.looked.recovered && !atomic_load(&handle->saving.split))
-        try_give_back(handle, handle->use.looked.recovered, handle->use.looked.parts, known);
+        try_give_back(handle, handle->use.looked.recovered, handle->use.looked.parts, known,
+                      observed);
 }
 
 /* ---- larger data ------------------------------------------------------------------------------
@@ -178,7 +180,7 @@ bool tic_looks_show(struct tic_handle *handle, bool tells,
                 handle->use.submitted_writes == handle->saving.current.version;
     struct tic_saved saved = handle->saving.current.saved;
     tic_unlock(&handle->saving.lock);
-    bool sees = last && tic_redo_may_see(handle, saved.checksum, NULL);
+    bool sees = last && tic_redo_may_see(handle, saved.checksum, NULL, false);
     if (!last && tells)
         TIC_LINT(note, TIC_LINT_OVERWRITTEN, handle);
     if (sees)
@@ -237,10 +239,10 @@ void tic_looks_give_main_back_locked(uint64_t wait)
 {
     size_t count, parts;
     const struct tic_line_look *look = tic_graph_find_looks(&tic_session->graph, wait, &count);
-    bool all = count == 0 || look[count - 1].id != TIC_LOOK_PARTIAL;
+    bool complete = count == 0 || look[count - 1].id != TIC_LOOK_PARTIAL;
+    bool all = was_stirred() || complete;
     struct known_page known = {0};
 
-    all |= was_stirred();
     for (size_t i = 0; i < count; i += parts) {
         struct tic_handle *handle = tic_looks_find_locked(look[i].id);
         parts = tic_looks_count_parts(&look[i], count - i);
@@ -248,11 +250,10 @@ void tic_looks_give_main_back_locked(uint64_t wait)
             handle->use.looked.recovered = &look[i];
             handle->use.looked.parts = parts;
         }
-        if (!all)
-            give_last_back(handle, &known);
+        give_last_back(handle, &known, true);
     }
     for (unsigned long i = 0; all && i < tic_looks_list.count; i++)
         if (tic_looks_list.items[i])
-            give_last_back(tic_looks_list.items[i], &known);
+            give_last_back(tic_looks_list.items[i], &known, complete);
     show_all_skipped();
 }

@@ -267,6 +267,7 @@ struct tic_redo_user *tic_redo_note_reader(struct starpu_task *task, uint64_t ke
         if (STARPU_TASK_GET_MODE(task, i) & STARPU_R)
             reader->handles[i] = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
     tic_redo_note_user(reader);
+    reader->reads->called = true;
     return reader;
 }
 
@@ -638,12 +639,13 @@ static bool is_to_be_shown(const struct tic_redo_reads *reads, const struct tic_
     return is;
 }
 
-bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum, const struct tic_layout *value)
+bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum, const struct tic_layout *value,
+                      bool observed)
 {
     pthread_mutex_lock(&users.mutex);
     const struct tic_redo_reads *reads = users.reads;
-    while (reads &&
-           (is_to_be_shown(reads, handle) || use_of(reads, handle, checksum, value) != USES_OTHER))
+    while (reads && ((observed && reads->called && reads->shown) || is_to_be_shown(reads, handle) ||
+                     use_of(reads, handle, checksum, value) != USES_OTHER))
         reads = reads->next;
     pthread_mutex_unlock(&users.mutex);
     return !reads && atomic_load(&handle->use.holds) == 0;

@@ -17,14 +17,18 @@ struct tic_redo_reads {
     uint64_t key; /* of what was logged */
     unsigned count;
     bool shown;                  /* guarded by the lock of users: it has begun to use memory */
+    bool called;                 /* no kernel: what has begun returns before the history goes on,
+                                    or has let go who writes that */
     struct tic_redo_reads *next; /* of those that have not ended */
     uint64_t ids[];              /* of data; UINT64_MAX: it is not read */
 };
 
 /* May main(), or a callback, see this value? Not where somebody holds the data, or reads another
- * value in its memory, or is to read what is there by then. value: with the layout of the data; or
- * NULL, and those who read a part of it read another one. */
-bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum, const struct tic_layout *value);
+ * value in its memory, or is to read what is there by then. observed: the history has it that it
+ * was seen now, and so says that callbacks which have begun are through with what they read before.
+ * value: with the layout of the data; or NULL, and those who read a part of it read another one. */
+bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum, const struct tic_layout *value,
+                      bool observed);
 
 /* Who had begun by the cut, and is to use data: a kernel, an access with a callback, a prologue, or
  * the callback of a task that runs nowhere. */

@@ -229,7 +229,7 @@ void tic_data_on_invalidate_before(struct tic_handle *handle)
 void tic_data_part(struct tic_handle *handle)
 {
     if (!handle->family && is_pinned(handle) &&
-        tic_redo_may_see(handle, tic_data_recovered_value(handle).checksum, NULL))
+        tic_redo_may_see(handle, tic_data_recovered_value(handle).checksum, NULL, false))
         tic_data_restore_leaving(handle);
     tic_family_part(&tic_session->graph, handle);
 }

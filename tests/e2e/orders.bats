@@ -497,6 +497,11 @@ resume_with_input() {
     resume_order line-last 2 line-renamed:{4,5,6,7,8,9}
 }
 
+@test "a callback has looked and not returned when another one looks at what came of it" {
+    export STARPU_TIC_EVERY=1 STARPU_TIC_VERIFY=100
+    resume_order looked-nowhere 2 line-renamed:{4,5,6,7,8,9}
+}
+
 @test "a callback looks at data that main() has divided" {
     export STARPU_TIC_EVERY=1
     resume_order parts-looked-split 2 line-renamed:{3,7,12,20,26}

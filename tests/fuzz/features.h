@@ -50,7 +50,8 @@
     F(CLEAR, "clear")                                                                              \
     F(CALLBACK_WRITES, "callback-writes")                                                          \
     F(EXCLUDE, "exclude")                                                                          \
-    F(LOOK, "look")
+    F(LOOK, "look")                                                                                \
+    F(HEAR, "hear")
 
 enum flow_feature {
 #define FLOW_NUMBER(name, word) FLOW_##name,

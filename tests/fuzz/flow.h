@@ -166,6 +166,7 @@ struct starpu_task *flow_task_random(void);
 struct starpu_task *flow_task_update(starpu_data_handle_t data, uint32_t salt);
 
 void flow_submit_begin_life(void);     /* after starpu_init */
+starpu_tag_t flow_tag_take(void);      /* one that no other task depends on */
 void flow_tasks_submit_random(void);   /* with random properties */
 void flow_tasks_submit_detached(void); /* a group ordered by explicit dependencies only */
 void flow_tasks_resubmit(void);
@@ -173,7 +174,8 @@ void flow_tasks_resubmit(void);
 /* ---- spawn.c: who else submits ----------------------------------------------------------------
  */
 void flow_spawn_children(const struct flow_work *work); /* in a kernel */
-void flow_spawn_callback(struct starpu_task *task);     /* one that submits */
+/* One that submits, to a lane that nobody else uses if it is alone. */
+void flow_spawn_callback(struct starpu_task *task, bool alone);
 void flow_spawn_parent(struct starpu_task *task);       /* its kernel submits */
 void flow_spawn_thread(void);
 void flow_spawn_join(void);
@@ -196,6 +198,11 @@ void flow_look_set(struct starpu_task *task, unsigned item); /* which it may wri
 bool flow_look_add(struct starpu_task *task);
 uint64_t flow_look_found(const struct flow_work *work, uint64_t state);
 void flow_look_end_phase(void);
+
+/* ---- hear.c: callbacks that read ---------------------------------------------------------------
+ */
+uint64_t flow_hear(starpu_data_handle_t data, uint64_t state);
+void flow_hear_random(void);
 
 /* ---- ask.c ------------------------------------------------------------------------------------
  */

@@ -64,6 +64,8 @@ void flow_spawn_parent(struct starpu_task *task)
 struct chain {
     struct flow_work work;
     unsigned lane, left;
+    bool hears; /* from its second call on, what its task has left in the lane */
+    bool called;
     starpu_data_handle_t frozen; /* or NULL */
 };
 
@@ -89,6 +91,9 @@ static void chain_callback(void *arg)
 
     atomic_fetch_add(&flow_calls, 1);
     chain->work.salt++;
+    if (chain->hears && chain->called)
+        chain->work.salt += (uint32_t)flow_hear(flow_lanes[chain->lane], 1);
+    chain->called = true;
     flow_task_submit(sink_task(&chain->work, chain->work.sink));
     struct starpu_task *task = lane_task(&chain->work, chain->lane);
     if (chain->frozen)
@@ -104,10 +109,11 @@ static void chain_callback(void *arg)
     }
 }
 
-void flow_spawn_callback(struct starpu_task *task)
+void flow_spawn_callback(struct starpu_task *task, bool alone)
 {
     struct chain *chain = chain_create();
 
+    chain->hears = alone && flow_has(FLOW_HEAR);
     if (chain->lane == FLOW_LANES) {
         free(chain);
         return;
@@ -170,7 +176,7 @@ static void submit_late(struct starpu_task *task)
         flow_spawn_parent(task);
         lane = work->children ? work->lane : FLOW_LANES;
     } else if (flow_has(FLOW_CALLBACK)) {
-        flow_spawn_callback(task);
+        flow_spawn_callback(task, false);
         lane = task->callback_arg ? ((struct chain *)task->callback_arg)->lane : FLOW_LANES;
     }
     flow_task_submit(task);

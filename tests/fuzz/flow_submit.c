@@ -18,12 +18,17 @@ static void wait_for(struct starpu_task *task)
 
 /* ---- properties ------------------------------------------------------------------------------ */
 
-static starpu_tag_t last_tag = 1, first_tag = 2;
+static starpu_tag_t last_tag = 1, first_tag = 2, lone_tag = 1u << 24;
 
 /* StarPU forgets its tags when it shuts down. */
 void flow_submit_begin_life(void)
 {
     first_tag = last_tag + 1;
+}
+
+starpu_tag_t flow_tag_take(void)
+{
+    return ++lone_tag;
 }
 
 static void set_tag(struct starpu_task *task)
@@ -51,7 +56,7 @@ static void set_callback(struct starpu_task *task)
         task->callback_func = count_call;
         task->callback_arg = (void *)(uintptr_t)(1 + flow_below(9));
     } else {
-        flow_spawn_callback(task);
+        flow_spawn_callback(task, true);
     }
 }
 

@@ -208,6 +208,10 @@ static void operate(void)
         flow_ask();
         return;
     }
+    if (flow_chance(FLOW_HEAR, 25)) {
+        flow_hear_random();
+        return;
+    }
     unsigned dice = flow_below(1000);
 
     for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {

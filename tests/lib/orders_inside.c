@@ -261,12 +261,13 @@ static void run_line_grant(void)
     }
 }
 
-static uint64_t looked_at;
+static uint64_t looked_at, child_left;
 static _Atomic unsigned children_ended;
 
 static void end_child(void *arg)
 {
     (void)arg;
+    child_left = values[0];
     children_ended++;
 }
 
@@ -295,6 +296,26 @@ static void run_line_last(void)
         must(starpu_task_submit(task));
         starpu_task_wait_for_all();
         note(looked_at);
+    }
+}
+
+/* The callback of a task that runs nowhere has looked, and has not returned when that of the task
+ * that it has submitted looks at what this has left. */
+static void run_looked_nowhere(void)
+{
+    static struct starpu_codelet nowhere = {
+        .where = STARPU_NOWHERE, .nbuffers = 1, .modes = {STARPU_R}, .name = "nowhere_looked"};
+
+    for (int i = 0; i < LENGTH; i++) {
+        struct starpu_task *task = starpu_task_create();
+        task->cl = &nowhere;
+        task->handles[0] = handles[0];
+        task->callback_func = look_and_submit;
+        task->callback_arg = (void *)(uintptr_t)i;
+        must(starpu_task_submit(task));
+        starpu_task_wait_for_all();
+        note(looked_at);
+        note(child_left);
     }
 }
 
@@ -329,6 +350,7 @@ const struct mode orders_inside[] = {{"let-go-inside", run_let_go_inside},
                                      {"line-read", run_line_read},
                                      {"line-grant", run_line_grant},
                                      {"line-last", run_line_last},
+                                     {"looked-nowhere", run_looked_nowhere},
                                      {"line-tag", run_line_tag},
                                      {"line-contexts", run_line_contexts},
                                      {"let-go-inside-others", run_let_go_others},
