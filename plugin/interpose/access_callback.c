@@ -382,8 +382,8 @@ static bool is_granted_now(const struct tic_callback_wait *wait)
 bool tic_callback_access_redo(struct tic_callback_wait *wait)
 {
     struct tic_handle *handle = wait->handle;
-    const struct tic_replay_actor taken = {take, granted_now, wait, true, false},
-                                  nothing = {.run = do_nothing};
+    struct tic_replay_actor taken = {.begin = take, .run = granted_now, .argument = wait},
+                            nothing = {.run = do_nothing};
     const bool now = is_granted_now(wait);
 
     wait->replays = find_value(wait->key, &wait->saved);
@@ -393,9 +393,14 @@ bool tic_callback_access_redo(struct tic_callback_wait *wait)
     wait->user = tic_redo_create_user(wait->key, 1);
     wait->user->handles[0] = handle;
     tic_redo_note_user(wait->user);
+    struct starpu_task *stand =
+        takes ? tic_callback_stand(wait->key, STARPU_NMAX_SCHED_CTXS, NULL) : NULL;
+    taken.stand = stand;
     if (tic_replay_add_actor(TIC_HISTORY_CALLBACK, wait->key, takes ? &taken : &nothing, now) &&
         takes)
         return true;
+    if (stand)
+        tic_callback_let_go(stand);
     tic_redo_end_use(wait->user);
     wait->replays = false;
     return false;

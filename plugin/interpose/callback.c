@@ -46,7 +46,7 @@ static void run_wrapped(struct wrapped_callback *wrapped)
     free(wrapped);
     if (run && !tic_callback_is_unknown(key) && tic_callback_is_put_off()) {
         tic_lock(&tic_session->submit);
-        tic_callback_redo_locked(task, key, &small); /* StarPU is at its end */
+        tic_callback_redo_locked(task, key, &small, false); /* StarPU is at its end */
         tic_unlock(&tic_session->submit);
     } else if (run) {
         tic_looks_note_callback(&small, key);

@@ -171,7 +171,8 @@ static void run_redone(void *arg)
 
 struct tic_replay_actor tic_redone_actor(struct tic_redone *redone, bool shows)
 {
-    return (struct tic_replay_actor){shows ? show : NULL, run_redone, redone, true, false};
+    return (struct tic_replay_actor){
+        .begin = shows ? show : NULL, .run = run_redone, .argument = redone};
 }
 
 void tic_redone_free(struct tic_redone *redone)
@@ -188,9 +189,11 @@ static void await_end(void *buffers[], void *arg)
     tic_replay_await_end();
 }
 
-/* On a worker, as of another task: who waits for all tasks waits for it. */
+/* On a worker, as of another task: who waits for all tasks, or those of its context, waits for it.
+ */
 static void play_callback(void *arg)
 {
+    const struct tic_redone *redone = arg;
     static struct starpu_codelet codelet = {.where = STARPU_CPU | STARPU_CUDA | STARPU_OPENCL,
                                             .cpu_funcs = {await_end},
                                             .cuda_funcs = {await_end},
@@ -199,6 +202,8 @@ static void play_callback(void *arg)
     struct starpu_task *task = tic_or_stop(tic_task_create());
 
     task->cl = &codelet;
+    if (redone->task)
+        task->sched_ctx = redone->task->sched_ctx;
     task->callback_func = run_redone;
     task->callback_arg = arg;
     if (!tic_task_submit(task))
@@ -215,7 +220,31 @@ static void queue_redone(struct tic_redone *redone)
         play_callback(redone);
 }
 
-bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, const struct tic_small *small)
+struct starpu_task *tic_callback_stand(uint64_t key, unsigned context, struct starpu_task *ends)
+{
+    if (!tic_replay_is_open(TIC_HISTORY_CALLBACK, key))
+        return NULL;
+    struct starpu_task *stand = tic_or_stop(tic_task_create());
+    stand->sched_ctx = context;
+    tic_guard++;
+    tic_real.starpu_task_end_dep_add(stand, 1);
+    if (ends)
+        tic_real.starpu_task_declare_end_deps_array(ends, 1, &stand);
+    tic_guard--;
+    if (!tic_task_submit(stand))
+        tic_stop(TIC_EXIT_REFUSED, "cannot submit a task for a callback in the replay");
+    return stand;
+}
+
+void tic_callback_let_go(void *stand)
+{
+    tic_guard++;
+    tic_real.starpu_task_end_dep_release(stand);
+    tic_guard--;
+}
+
+bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, const struct tic_small *small,
+                              bool begins)
 {
     struct tic_redone redone = callback_of(task, key, small);
 
@@ -224,19 +253,38 @@ bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, const stru
     if (tic_nowhere_has_key(key))
         redone.reader = tic_redo_note_reader(task, key);
     struct tic_redone *copy = copy_of(&redone);
-    const struct tic_replay_actor actor = tic_redone_actor(copy, true);
+    struct tic_replay_actor actor = tic_redone_actor(copy, true);
     bool inside = tic_is_owner && (!tic_replay_is_made() || tic_task_runs_nowhere(task));
+    struct starpu_task *stand = tic_callback_stand(key, task->sched_ctx, begins ? task : NULL);
+    actor.stand = stand;
     tic_redone_open_locked(copy);
-    if (!tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, inside))
-        queue_redone(copy);
+    if (tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, inside))
+        return true;
+    queue_redone(copy);
+    if (stand)
+        tic_callback_let_go(stand);
     return true;
+}
+
+bool tic_callback_begin_open_locked(struct starpu_task *task, uint64_t key)
+{
+    struct tic_small small;
+
+    if (!task->destroy || !tic_replay_is_open(TIC_HISTORY_CALLBACK, key))
+        return false;
+    tic_looks_list_small(task, &small);
+    return tic_callback_redo_locked(task, key, &small, true);
 }
 
 bool tic_callback_redo(uint64_t key, void (*run)(void *), void *argument)
 {
-    struct tic_replay_actor actor = {.run = run, .argument = argument, .of_task = true};
+    struct starpu_task *stand = tic_callback_stand(key, STARPU_NMAX_SCHED_CTXS, NULL);
+    const struct tic_replay_actor actor = {.run = run, .argument = argument, .stand = stand};
+    const bool redone = tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, false);
 
-    return tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, false);
+    if (stand && !redone)
+        tic_callback_let_go(stand);
+    return redone;
 }
 
 void tic_callback_play(void (*run)(void *), void *argument)

@@ -32,13 +32,24 @@ void tic_redone_free(struct tic_redone *redone);
  * for the task waits until it has returned. Under the submission lock. */
 void tic_redone_open_locked(struct tic_redone *redone);
 
+/* StarPU has a task without a kernel until the callback returns, as it had not ended the task by
+ * the cut: who waits in any way waits for this. NULL: it had ended, or not begun. ends: a task that
+ * StarPU is to get, and whose end comes after that, with what depends on it; or NULL. */
+struct starpu_task *tic_callback_stand(uint64_t key, unsigned context, struct starpu_task *ends);
+void tic_callback_let_go(void *stand);
+
 /* The callback of a task, if it has one, does not run at its end, but when the history says so; if
  * it had not begun by the cut, when the queue is played: of a task of ours, as its own has ended.
  * The structure stays until it has run. small: what it may look at, of a task that is at its end in
- * StarPU, whose data may be gone; NULL: StarPU does not see the task, which goes after its
- * callback. Under the submission lock. False: it has none. */
-bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key,
-                              const struct tic_small *small);
+ * StarPU, whose data may be gone, or (begins) that StarPU is to get; NULL: StarPU does not see the
+ * task, which goes after its callback. Under the submission lock. False: it has none. */
+bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, const struct tic_small *small,
+                              bool begins);
+/* One that had not returned by the cut, of a task without a kernel that StarPU is to get now: that
+ * ends when it has, as StarPU calls it before it lets go who depends on such a task. Not of a
+ * structure that stays with the program, which may submit it again in its callback. False: it is
+ * none. Under the submission lock. */
+bool tic_callback_begin_open_locked(struct starpu_task *task, uint64_t key);
 /* Who has waited for a task has waited for its callback, too. */
 void tic_callback_await(const struct starpu_task *task);
 /* main() is at the cut: what callbacks of tasks that have not returned had looked at is named. */

@@ -101,18 +101,18 @@ static bool is_at_rest(const struct tic_handle *handle)
            !atomic_load_explicit(&handle->saving.split, memory_order_relaxed);
 }
 
-static void log_bytes(struct tic_handle *handle, uint64_t wait)
+static void log_bytes(const struct tic_layout *layout, uint64_t id, uint64_t wait)
 {
-    uint64_t size = tic_shape_bytes(&handle->layout.shape);
+    uint64_t size = tic_shape_bytes(&layout->shape);
     char small[STACK_BYTES], *bytes = size > STACK_BYTES ? malloc(size) : small;
-    struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
+    struct tic_layout packed = tic_layout_packed(&layout->shape, bytes);
 
     if (!bytes) {
         tic_snapshot_break(&tic_session->snapshot, "out of memory");
         return;
     }
-    tic_layout_copy(&packed, &handle->layout);
-    tic_looks_append(wait, handle->id, bytes, size);
+    tic_layout_copy(&packed, layout);
+    tic_looks_append(wait, id, bytes, size);
     if (bytes != small)
         free(bytes);
 }
@@ -129,7 +129,7 @@ static void log_if_changed(struct tic_handle *handle)
     if (!tic_layout_checksum_there(&handle->layout, &hash))
         return;
     if (hash != handle->use.looked.hash)
-        log_bytes(handle, looks.waits);
+        log_bytes(&handle->layout, handle->id, looks.waits);
     else if (looks.partial)
         tic_looks_append(looks.waits, handle->id, NULL, 0);
     handle->use.looked.hash = hash;
@@ -244,10 +244,13 @@ void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
         return;
     tic_lock(&session->submit);
     for (unsigned i = 0; i < small->count; i++) {
-        struct tic_handle *handle = tic_looks_find_locked(small->ids[i]);
+        const struct tic_handle *handle = tic_looks_find_locked(small->ids[i]);
+        const struct tic_layout *layout =
+            handle ? &handle->layout : tic_looks_find_leaving_locked(small->ids[i]);
         /* Its own task comes to its end hook after this, and main() may have divided the data. */
-        if (handle && atomic_load_explicit(&handle->saving.writers, memory_order_acquire) <= 1)
-            log_bytes(handle, wait_of(key));
+        if (layout &&
+            (!handle || atomic_load_explicit(&handle->saving.writers, memory_order_acquire) <= 1))
+            log_bytes(layout, small->ids[i], wait_of(key));
     }
     tic_unlock(&session->submit);
 }

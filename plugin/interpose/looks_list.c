@@ -16,6 +16,17 @@ static struct {
     unsigned long capacity, left;
 } order;
 
+struct leaving {
+    uint64_t id;
+    struct tic_layout layout;
+};
+
+/* By the call in which main() is. Guarded by the submission lock; the owner changes it. */
+static struct {
+    struct leaving *items;
+    unsigned long count, capacity;
+} leaving;
+
 static struct {
     struct tic_lock lock;
     struct tic_looks_ids ids;
@@ -64,9 +75,32 @@ static void close_gaps_locked(void)
 
 void tic_looks_drop_locked(const struct tic_handle *handle)
 {
+    const struct leaving one = {handle->id, handle->layout};
+
+    tic_snapshot_need(&tic_session->snapshot,
+                      tic_append(leaving.items, leaving.count, leaving.capacity, &one) == 0);
     tic_looks_list.items[place_of_locked(handle->id)] = NULL;
     if (++order.left > tic_looks_list.count / 2)
         close_gaps_locked();
+}
+
+/* The last ones are the likeliest. */
+const struct tic_layout *tic_looks_find_leaving_locked(uint64_t id)
+{
+    unsigned long i = leaving.count;
+
+    while (i > 0 && leaving.items[i - 1].id != id)
+        i--;
+    return i > 0 ? &leaving.items[i - 1].layout : NULL;
+}
+
+void tic_looks_end_leaving(void)
+{
+    if (leaving.count == 0)
+        return;
+    tic_lock(&tic_session->submit);
+    leaving.count = 0;
+    tic_unlock(&tic_session->submit);
 }
 
 void tic_looks_list_written(struct tic_handle *handle)

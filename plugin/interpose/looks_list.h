@@ -16,8 +16,12 @@ bool tic_looks_append_locked(struct tic_handle *handle);
 /* Those that have not left. Owner thread, which changes the list. */
 unsigned long tic_looks_count(void);
 struct tic_handle *tic_looks_find_locked(uint64_t id);
-/* It leaves. */
+/* It leaves, in a call of main(): until that is over, its memory is where the layout says, and
+ * callbacks of tasks that have used it may still look there. */
 void tic_looks_drop_locked(const struct tic_handle *handle);
+const struct tic_layout *tic_looks_find_leaving_locked(uint64_t id);
+/* The call is over. Owner thread. */
+void tic_looks_end_leaving(void);
 /* Adds an entry to those of lines (FORMAT.md); bytes NULL: as it was looked at last. */
 void tic_looks_append(uint64_t wait, uint64_t id, const char *bytes, uint64_t size);
 /* Only its interface knows where it lies in memory of main(). */

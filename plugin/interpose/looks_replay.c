@@ -56,6 +56,21 @@ static bool give_back(struct tic_handle *handle, const struct tic_line_look *loo
     return may;
 }
 
+/* Main() is in the call in which it leaves: nobody else uses its memory. */
+static void give_leaving_back(const struct tic_layout *layout, const struct tic_line_look *look,
+                              size_t parts)
+{
+    uint64_t size = tic_shape_bytes(&layout->shape);
+    char *bytes = tic_or_stop(malloc(parts * TIC_LOOK_BYTES));
+    struct tic_layout packed = tic_layout_packed(&layout->shape, bytes);
+
+    for (size_t i = 0; i < parts; i++)
+        memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
+    if (look->bytes == size && tic_layout_is_writable(layout) && !tic_layout_same(layout, &packed))
+        tic_layout_copy(layout, &packed);
+    free(bytes);
+}
+
 /* As a rule nothing has changed: each wait looks at all data, without a copy if they lie together.
  */
 static bool is_there(const struct tic_handle *handle, const struct tic_line_look *look,
@@ -124,7 +139,12 @@ void tic_looks_give_callback_back_locked(uint64_t key)
 
     for (size_t i = 0; i < count; i += parts) {
         parts = tic_looks_count_parts(&look[i], count - i);
-        try_give_back(tic_looks_find_locked(look[i].id), &look[i], parts, &known, true);
+        struct tic_handle *handle = tic_looks_find_locked(look[i].id);
+        const struct tic_layout *layout = tic_looks_find_leaving_locked(look[i].id);
+        if (layout)
+            give_leaving_back(layout, &look[i], parts);
+        else
+            try_give_back(handle, &look[i], parts, &known, true);
     }
     atomic_fetch_add(&shown_callbacks, 1);
 }

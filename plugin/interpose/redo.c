@@ -420,6 +420,7 @@ void tic_redo_start(struct tic_session *session)
                                            arrive,
                                            play,
                                            tic_redo_catch_up,
+                                           tic_callback_let_go,
                                            !tic_session_may_look(session) || history->absent,
                                            history->absent,
                                            &session->graph.callbacks_open};

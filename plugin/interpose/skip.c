@@ -60,7 +60,7 @@ enum tic_verdict tic_skip_done(struct starpu_task *task, uint64_t key)
     atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
     if (is_plain_but_for_callback(task)) /* with a callback it may be gone then */
-        return tic_callback_redo_locked(task, key, NULL) ? TIC_DROP : drop(task);
+        return tic_callback_redo_locked(task, key, NULL, false) ? TIC_DROP : drop(task);
     task->hypervisor_tag = 0;
     tic_stop_unless(tic_callback_wrap(task, true, key, false)); /* which may submit it again */
     return TIC_CONTROL;

@@ -14,6 +14,7 @@
 #include "interpose/answers.h"
 #include "interpose/arrive.h"
 #include "interpose/callback.h"
+#include "interpose/callback_redo.h"
 #include "session/context.h"
 #include "interpose/ending.h"
 #include "interpose/exclude.h"
@@ -177,7 +178,9 @@ static enum tic_verdict redo_control(struct starpu_task *task,
 {
     if (tic_redo_queue_control_locked(task, submission, reads))
         return TIC_HELD;
-    if (!tic_callback_wrap(task, false, tic_control_key(submission->context), false))
+    const uint64_t key = tic_control_key(submission->context);
+    const bool open = tic_callback_begin_open_locked(task, key);
+    if (!tic_callback_wrap(task, false, key, open))
         *why = "out of memory";
     return TIC_PASS;
 }

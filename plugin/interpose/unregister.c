@@ -130,7 +130,6 @@ void tic_data_leave(struct tic_handle *handle)
     tic_unlock(&handle->saving.lock);
     if (tic_nodes_several)
         tic_movable_leave(handle);
-    tic_looks_remove(handle);
 }
 
 void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
@@ -147,6 +146,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
         tic_session_unprotect(tic_session_place("starpu_data_unregister"), why);
         tic_data_bring_up(handle);
         tic_data_leave(handle);
+        tic_looks_remove(handle);
         tic_lock(&tic_session->submit);
         handle->data = NULL; /* it has left */
         tic_unlock(&tic_session->submit);
@@ -161,6 +161,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
         tic_data_restore_leaving(handle);
     if (is_in_use(handle) || atomic_load(&handle->use.holds) > 0) /* by a callback */
         tic_data_wait(handle);
+    tic_looks_remove(handle);
     bool held = (pinned || handle->movable.may) && is_in_use(handle) && tic_movable_hold(handle);
     tic_family_part(&tic_session->graph, handle);
     if (pinned && handle->family && !handle->family->planned)
@@ -250,6 +251,7 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
     }
     tic_callback_access_refuse_open(handle, "starpu_data_unregister_submit");
     tic_data_leave(handle);
+    tic_looks_remove(handle);
     if (is_pinned(handle) && !tic_redo_gives_back(handle))
         tic_data_restore_leaving(handle);
     if (!is_in_use(handle) && !is_being_read(handle)) {

@@ -7,6 +7,7 @@
 #include "session/context.h"
 #include "interpose/ending.h"
 #include "interpose/looks.h"
+#include "interpose/looks_list.h"
 #include "interpose/redo.h"
 #include "interpose/position.h"
 #include "interpose/restore_all.h"
@@ -33,6 +34,7 @@ void tic_main_returns(void)
         tic_snapshot_note_main(&tic_session->snapshot, TIC_HISTORY_RETURN, 0);
     }
     bool waited = tic_looks_leave();
+    tic_looks_end_leaving();
     atomic_store(&graph->returns, false);
     tic_replay_return(position);
     if (waited) {

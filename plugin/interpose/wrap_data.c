@@ -14,6 +14,7 @@
 #include "interpose/digest.h"
 #include "interpose/ending.h"
 #include "interpose/fill.h"
+#include "interpose/looks_list.h"
 #include "session/lookup.h"
 #include "session/nodes.h"
 #include "interpose/movable.h"
@@ -157,6 +158,8 @@ WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
         unregister_submit(data);
     if (waits)
         tic_main_returns();
+    else if (ours)
+        tic_looks_end_leaving();
     TIC_LINT(goes_on, "starpu_data_unregister_submit", false);
 }
 

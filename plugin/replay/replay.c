@@ -68,7 +68,6 @@ static struct {
     const struct actor *missed;       /* and for this actor; or NULL */
     bool ending;                      /* or it waits for the end of one */
     unsigned running, kernels;        /* actors; of these */
-    unsigned of_tasks;                /* of these, those that are of tasks */
     struct actor *apart, **apart_end; /* actors that begin apart from their entries */
     unsigned beginning;               /* of them, and one that just does */
     bool asks;                        /* main() for calls that it had put off */
@@ -184,6 +183,14 @@ bool tic_replay_has_ended(enum tic_history_role role, uint64_t key)
     return actor && actor->ended;
 }
 
+bool tic_replay_is_open(enum tic_history_role role, uint64_t key)
+{
+    const struct actor *actor = find_actor(role, key);
+
+    return actor && !actor->ended && !replay.steps.made &&
+           atomic_load(&tic_replay_phase) == TIC_REPLAY_PASSING;
+}
+
 bool tic_replay_find_callback(size_t *next, uint64_t *key)
 {
     bool found = false;
@@ -252,7 +259,6 @@ static void count_running_locked(const struct actor *actor, int more)
 {
     replay.running += more;
     replay.kernels += actor->role == TIC_HISTORY_KERNEL ? more : 0;
-    replay.of_tasks += actor->is.of_task ? more : 0;
     if (replay.steps.open && actor->role == TIC_HISTORY_CALLBACK)
         atomic_fetch_add(replay.steps.open, more);
 }
@@ -317,6 +323,8 @@ static void run_locked(struct actor *actor)
     call_locked(actor->is.run, actor->is.argument);
     here.actor = outer;
     end_actor_locked(actor);
+    if (actor->is.stand)
+        call_locked(replay.steps.let_go, actor->is.stand);
 }
 
 static struct actor *take_due_inside(void)
@@ -1050,7 +1058,7 @@ bool tic_replay_settle(uint64_t position)
     pthread_mutex_lock(&replay.mutex);
     if (tic_replay_is_on() && replay.steps.made && !replay.arrived)
         any = await_callbacks_locked(position, false);
-    for (; !tic_replay_is_on() && replay.of_tasks > 0; any = true)
+    for (; !tic_replay_is_on() && replay.steps.made && replay.running > 0; any = true)
         pthread_cond_wait(&replay.main, &replay.mutex);
     pthread_mutex_unlock(&replay.mutex);
     return any;

@@ -44,6 +44,8 @@ struct tic_replay_steps {
     void (*play)(bool begins);
     /* main() makes calls that it had put off. */
     void (*catch_up)(void);
+    /* An actor that has this has returned. Any thread. */
+    void (*let_go)(void *stand);
     bool waits_freely; /* main() may wait for tasks where it did not */
     /* Of main() there is nothing in the history, and kernels begin when somebody comes to them
      * (history/history.h). */
@@ -70,9 +72,8 @@ enum tic_replay_operation {
 void tic_replay_begin(uint64_t position, enum tic_replay_operation operation);
 /* Waits until main() may come back from the operation at this position, which waits. */
 void tic_replay_await(uint64_t position);
-/* It has waited for all tasks there: true, callbacks had begun by then that the replay runs (in a
- * made history, by this position; else before the cut), and it is to
- * wait once more for what they have submitted. */
+/* It has waited for all tasks there: true, in a made history callbacks had begun by then that the
+ * replay runs, and it is to wait once more for what they have submitted. */
 bool tic_replay_settle(uint64_t position);
 /* It has waited there, and may be holding data; waits until it may look at memory, if it did by the
  * cut. */
@@ -85,15 +86,18 @@ struct tic_replay_actor {
     void (*begin)(void *); /* before any later entry passes; or NULL */
     void (*run)(void *);   /* on a thread of its own; NULL: somebody tells when it has returned */
     void *argument;        /* of both */
-    bool of_task;          /* who waits for all tasks waits for it, too */
-    bool stays; /* a kernel that need not have returned when the queue is played: it had not by the
-                 * cut */
+    void *stand; /* what StarPU has of it until it returns (tic_replay_is_open); or NULL */
+    bool stays;  /* a kernel that need not have returned when the queue is played: it had not by the
+                  * cut */
 };
 
 /* Does the history run it? It had begun by the cut, and had ended if it is a prologue. */
 bool tic_replay_has_actor(enum tic_history_role role, uint64_t key);
 /* Had it ended by the cut? */
 bool tic_replay_has_ended(enum tic_history_role role, uint64_t key);
+/* Had it begun by the cut, and not ended, so that StarPU had not ended its task? Not told of a made
+ * history. */
+bool tic_replay_is_open(enum tic_history_role role, uint64_t key);
 /* This actor is there: a callback whose task has ended, or a kernel. inside: in a call of main().
  * False: it is none. Any thread. */
 bool tic_replay_add_actor(enum tic_history_role role, uint64_t key,

@@ -502,6 +502,16 @@ resume_with_input() {
     resume_order looked-nowhere 2 line-renamed:{4,5,6,7,8,9}
 }
 
+@test "a callback looks at data that main() unregisters" {
+    export STARPU_TIC_EVERY=1 STARPU_TIC_VERIFY=100
+    resume_order looked-leaving 2 line-renamed:{4,7,12,20,26}
+}
+
+@test "main() waits until StarPU counts no task, and a callback had not returned" {
+    export STARPU_TIC_EVERY=0 STARPU_TIC_PERIOD=1000 STARPU_TIC_VERIFY=0
+    resume_order line-counted 2 line-renamed:{2,3,5,6,8,9}
+}
+
 @test "a callback looks at data that main() has divided" {
     export STARPU_TIC_EVERY=1
     resume_order parts-looked-split 2 line-renamed:{3,7,12,20,26}

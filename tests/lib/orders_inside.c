@@ -319,6 +319,45 @@ static void run_looked_nowhere(void)
     }
 }
 
+static void look_at_leaving(void *arg)
+{
+    (void)arg;
+    looked_at = shared;
+}
+
+/* The callback of a task looks at data while main() unregisters that. */
+static void run_looked_leaving(void)
+{
+    for (int i = 0; i < LENGTH; i++) {
+        starpu_data_handle_t handle = register_shared();
+        submit_called(handle, look_at_leaving, NULL);
+        starpu_data_unregister(handle);
+        starpu_task_wait_for_all();
+        note(looked_at);
+    }
+}
+
+/* A line is taken inside of a callback, for which main() waits as StarPU counts tasks, of all, or
+ * of a context. */
+static void run_line_counted(void)
+{
+    int worker = 0;
+    unsigned context =
+        starpu_sched_ctx_create(&worker, 1, "one", STARPU_SCHED_CTX_POLICY_NAME, "eager", 0);
+
+    for (int i = 0; i < LENGTH; i++) {
+        struct starpu_task *task = build(&step_codelet, handles[0], i);
+        task->callback_func = take_line_after;
+        if (i % 2)
+            task->sched_ctx = context;
+        must(starpu_task_submit(task));
+        must(i % 2 ? starpu_task_wait_for_n_submitted_in_ctx(context, 0)
+                   : starpu_task_wait_for_n_submitted(0));
+        note(ran_inside);
+    }
+    starpu_sched_ctx_delete(context);
+}
+
 static void run_line_tag(void)
 {
     for (int i = 0; i < LENGTH; i++) {
@@ -351,6 +390,8 @@ const struct mode orders_inside[] = {{"let-go-inside", run_let_go_inside},
                                      {"line-grant", run_line_grant},
                                      {"line-last", run_line_last},
                                      {"looked-nowhere", run_looked_nowhere},
+                                     {"looked-leaving", run_looked_leaving},
+                                     {"line-counted", run_line_counted},
                                      {"line-tag", run_line_tag},
                                      {"line-contexts", run_line_contexts},
                                      {"let-go-inside-others", run_let_go_others},
