@@ -86,16 +86,23 @@ static void note(enum tic_history_kind kind)
         tic_snapshot_note_main(&tic_session->snapshot, kind, 0);
 }
 
+/* Inside of another one it is of a task without a kernel that this has submitted, and that no
+ * restart knows again: what it calls is none of the calls of the actor that the replay runs. */
+static bool is_nested(void)
+{
+    return here && here->outer;
+}
+
 void tic_callback_note_call(bool lets_go)
 {
     if (__builtin_expect(here || (lets_go && is_main()), 0) && tic_guard == 0 &&
-        !tic_replay_note_call(!here))
+        (is_nested() || !tic_replay_note_call(!here)))
         note(TIC_HISTORY_CALL);
 }
 
 void tic_callback_end_call(bool lets_go)
 {
     if (__builtin_expect(here || (lets_go && is_main()), 0) && tic_guard == 0 &&
-        !tic_replay_end_call(!here, lets_go) && lets_go)
+        (is_nested() || !tic_replay_end_call(!here, lets_go)) && lets_go)
         note(TIC_HISTORY_CALLED);
 }

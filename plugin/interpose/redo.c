@@ -359,9 +359,12 @@ static void name_data(const struct tic_line_entry *entries, size_t count)
     free(ids);
 }
 
+/* What is held for reading may have been given back by the cut, by a callback that has not come to
+ * that: it comes back when all have. */
 static bool is_looked_at(const struct tic_handle *handle)
 {
-    return tic_redo_keeper(handle)->restart.redo.named || tic_redo_is_used(handle);
+    return tic_redo_keeper(handle)->restart.redo.named || tic_redo_is_used(handle) ||
+           (atomic_load(&handle->use.holds) > 0 && !handle->use.main_writes);
 }
 
 static bool may_look(const struct tic_line_entry *entries, size_t count)

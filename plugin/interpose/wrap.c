@@ -101,8 +101,10 @@ WRAPPER void starpu_shutdown(void)
     }
     tic_session_enter_life();
     bool stops = tic_session_on_shutdown_before();
-    if (stops)
+    if (stops) {
+        tic_replay_await_callbacks();
         tic_pins_end();
+    }
     tic_guard++;
     RESOLVED(starpu_shutdown)();
     tic_guard--;

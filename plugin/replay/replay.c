@@ -38,6 +38,7 @@ struct actor {
     bool passed, begun;            /* its entry has; before that */
     unsigned calls, called, since; /* by the cut; by now; by the last entry that has passed */
     bool came_back;                /* from the last by the cut */
+    unsigned back;                 /* from so many by now */
     size_t at;                     /* the entry of its begin, or of a call; of its calls so many: */
     unsigned at_call;
     struct actor *next; /* of those that begin apart from their entries */
@@ -581,6 +582,17 @@ static bool runs_kernel_locked(void)
     return i < replay.actor_count;
 }
 
+/* From a call from which it had come back by the cut: what it gave back there it has not now. */
+static bool is_coming_back_locked(void)
+{
+    const struct actor *actor = replay.actors, *end = actor + replay.actor_count;
+
+    while (actor < end &&
+           !(actor->known && !actor->returned && actor->came_back && actor->back < actor->calls))
+        actor++;
+    return actor < end;
+}
+
 /* While it is this thread's turn. */
 static void redo_locked(void)
 {
@@ -588,7 +600,8 @@ static void redo_locked(void)
 
     while (turn == replay.passer.turn && replay.cursor.next < replay.cursor.count)
         pass_locked(&replay.cursor.entries[replay.cursor.next]);
-    while (turn == replay.passer.turn && (!replay.arrived || runs_kernel_locked()))
+    while (turn == replay.passer.turn &&
+           (!replay.arrived || runs_kernel_locked() || is_coming_back_locked()))
         wait_locked();
     if (turn == replay.passer.turn)
         play_locked();
@@ -801,6 +814,8 @@ bool tic_replay_end_call(bool of_main, bool lets_go)
                came_back = actor->called < actor->calls || actor->came_back;
     if (had && atomic_load(&tic_replay_phase) == TIC_REPLAY_PASSING)
         await_inner_locked(actor);
+    actor->back = actor->called;
+    pthread_cond_broadcast(&replay.passes);
     if (had && !came_back && lets_go && !replay.steps.made)
         await_inside_locked(of_main || actor->here);
     pthread_mutex_unlock(&replay.mutex);
@@ -1048,6 +1063,26 @@ void tic_replay_await(uint64_t position)
         await_end_unless_returned_locked(position, true);
     else if (tic_replay_is_on())
         await_return_locked(position);
+    pthread_mutex_unlock(&replay.mutex);
+}
+
+static bool has_callback_locked(void)
+{
+    size_t i = 0;
+
+    while (i < replay.actor_count && !(replay.actors[i].role == TIC_HISTORY_CALLBACK &&
+                                       replay.actors[i].known && !replay.actors[i].returned))
+        i++;
+    return i < replay.actor_count;
+}
+
+void tic_replay_await_callbacks(void)
+{
+    pthread_mutex_lock(&replay.mutex);
+    replay.awaits = true;
+    while (has_callback_locked())
+        wait_as_main_locked();
+    replay.awaits = false;
     pthread_mutex_unlock(&replay.mutex);
 }
 

@@ -75,6 +75,9 @@ void tic_replay_await(uint64_t position);
 /* It has waited for all tasks there: true, in a made history callbacks had begun by then that the
  * replay runs, and it is to wait once more for what they have submitted. */
 bool tic_replay_settle(uint64_t position);
+/* main() ends StarPU, which waits for the workers that ran them: until callbacks have returned that
+ * the program has come to. */
+void tic_replay_await_callbacks(void);
 /* It has waited there, and may be holding data; waits until it may look at memory, if it did by the
  * cut. */
 void tic_replay_grant(uint64_t position);

@@ -507,6 +507,11 @@ resume_with_input() {
     resume_order looked-leaving 2 line-renamed:{4,7,12,20,26}
 }
 
+@test "a callback submits a task without a kernel, whose callback submits inside of it" {
+    export STARPU_TIC_EVERY=0 STARPU_TIC_PERIOD=1000 STARPU_TIC_VERIFY=0
+    resume_order nested-empty 2 line-renamed:{2,3,5,6}
+}
+
 @test "main() waits until StarPU counts no task, and a callback had not returned" {
     export STARPU_TIC_EVERY=0 STARPU_TIC_PERIOD=1000 STARPU_TIC_VERIFY=0
     resume_order line-counted 2 line-renamed:{2,3,5,6,8,9}

@@ -319,6 +319,35 @@ static void run_looked_nowhere(void)
     }
 }
 
+static void submit_nested(void *arg)
+{
+    (void)arg;
+    submit_called(handles[2], end_child, NULL);
+}
+
+static void submit_empty(void *number)
+{
+    const unsigned ended = children_ended;
+    struct starpu_task *task = starpu_task_create();
+
+    (void)number;
+    task->callback_func = submit_nested;
+    must(starpu_task_submit(task));
+    while (starpu_worker_get_count() > 1 && children_ended == ended)
+        usleep(100);
+    await_line();
+}
+
+/* A callback submits a task without a kernel, whose callback runs inside of it and submits, too. A
+ * line is taken when that task's callback has returned. */
+static void run_nested_empty(void)
+{
+    for (int i = 0; i < LENGTH; i++) {
+        submit_called(handles[0], submit_empty, (void *)(uintptr_t)i);
+        starpu_task_wait_for_all();
+    }
+}
+
 static void look_at_leaving(void *arg)
 {
     (void)arg;
@@ -391,6 +420,7 @@ const struct mode orders_inside[] = {{"let-go-inside", run_let_go_inside},
                                      {"line-last", run_line_last},
                                      {"looked-nowhere", run_looked_nowhere},
                                      {"looked-leaving", run_looked_leaving},
+                                     {"nested-empty", run_nested_empty},
                                      {"line-counted", run_line_counted},
                                      {"line-tag", run_line_tag},
                                      {"line-contexts", run_line_contexts},

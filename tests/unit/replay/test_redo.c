@@ -344,6 +344,8 @@ static void test_entries_left_at_cut(void **state)
     wait_at(2);
     assert_int_equal(left, 2);
     sem_post(&go);
+    while (atomic_load(&open_callbacks) > 0)
+        sched_yield();
     finish(3, "|a<>");
 }
 
@@ -422,6 +424,32 @@ static void test_wait_for_all_at_cut(void **state)
     assert_int_equal(atomic_load(&open_callbacks), 0);
     say('m');
     finish(3, "|<>lasm");
+}
+
+static void releasing_callback(void *arg)
+{
+    assert_true(tic_replay_note_call(false));
+    usleep(20000);
+    say(*(const char *)arg); /* it gives data back */
+    assert_true(tic_replay_end_call(false, true));
+    sem_wait(&go);
+}
+
+/* acquire_cb(a: gives the data back, and goes on); wait for all. Values come back when it has, as
+ * it had by the cut. */
+static void test_callback_comes_back(void **state)
+{
+    static const struct tic_line_entry entries[] = {ENTRY(1, CALLBACK, 7, BEGIN),
+                                                    ENTRY(1, CALLBACK, 7, TIC_HISTORY_CALL),
+                                                    ENTRY(1, CALLBACK, 7, TIC_HISTORY_CALLED)};
+    (void)state;
+    sem_init(&go, 0, 0);
+    start(entries, TIC_COUNT(entries), 2);
+    tic_replay_begin(1, TIC_REPLAY_SUBMITS);
+    assert_true(add_callback(7, releasing_callback, &letter_a));
+    tic_replay_begin(2, TIC_REPLAY_WAITS);
+    sem_post(&go);
+    finish(3, "|a<>");
 }
 
 static void calling_callback(void *arg)
@@ -589,6 +617,7 @@ int main(void)
         cmocka_unit_test(test_entries_left_at_cut),
         cmocka_unit_test(test_looks_between_others),
         cmocka_unit_test(test_wait_for_all_at_cut),
+        cmocka_unit_test(test_callback_comes_back),
         cmocka_unit_test(test_callback_lets_go),
         cmocka_unit_test(test_call_after_cut),
         cmocka_unit_test(test_callback_inside_second_call),
