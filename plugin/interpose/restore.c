@@ -182,12 +182,14 @@ struct tic_saved tic_data_recovered_value(struct tic_handle *handle)
     return saved;
 }
 
-/* Its value is there already, or a kernel reads an older one. */
+/* Its value is there already, or a kernel reads an older one, or it comes back when a callback has
+ * looked at it. */
 static bool stays(const struct tic_handle *part)
 {
     const struct tic_handle *keeper = part->family ? part->family->root : part;
 
-    return part->restart.restored || atomic_load(&keeper->restart.redo.users) > 0;
+    return part->restart.restored || keeper->restart.redo.named ||
+           atomic_load(&keeper->restart.redo.users) > 0;
 }
 
 static bool any_stays(const struct tic_handle *whole)
