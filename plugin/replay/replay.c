@@ -323,9 +323,9 @@ static void run_locked(struct actor *actor)
     here.actor = actor;
     call_locked(actor->is.run, actor->is.argument);
     here.actor = outer;
-    end_actor_locked(actor);
-    if (actor->is.stand)
+    if (actor->is.stand) /* main() may end StarPU when it has returned */
         call_locked(replay.steps.let_go, actor->is.stand);
+    end_actor_locked(actor);
 }
 
 static struct actor *take_due_inside(void)

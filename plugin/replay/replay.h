@@ -44,7 +44,7 @@ struct tic_replay_steps {
     void (*play)(bool begins);
     /* main() makes calls that it had put off. */
     void (*catch_up)(void);
-    /* An actor that has this has returned. Any thread. */
+    /* The function of an actor that has this has returned. Any thread. */
     void (*let_go)(void *stand);
     bool waits_freely; /* main() may wait for tasks where it did not */
     /* Of main() there is nothing in the history, and kernels begin when somebody comes to them

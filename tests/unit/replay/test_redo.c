@@ -421,7 +421,8 @@ static void test_wait_for_all_at_cut(void **state)
     assert_int_equal(pthread_create(&thread, NULL, let_go, &letter_l), 0);
     pthread_join(thread, NULL);
     sem_wait(&stand_is_gone);
-    assert_int_equal(atomic_load(&open_callbacks), 0);
+    while (atomic_load(&open_callbacks) > 0)
+        sched_yield();
     say('m');
     finish(3, "|<>lasm");
 }
