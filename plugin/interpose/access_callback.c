@@ -393,14 +393,10 @@ bool tic_callback_access_redo(struct tic_callback_wait *wait)
     wait->user = tic_redo_create_user(wait->key, 1);
     wait->user->handles[0] = handle;
     tic_redo_note_user(wait->user);
-    struct starpu_task *stand =
-        takes ? tic_callback_stand(wait->key, STARPU_NMAX_SCHED_CTXS, NULL) : NULL;
-    taken.stand = stand;
-    if (tic_replay_add_actor(TIC_HISTORY_CALLBACK, wait->key, takes ? &taken : &nothing, now) &&
-        takes)
+    if (!takes)
+        tic_replay_add_actor(TIC_HISTORY_CALLBACK, wait->key, &nothing, now);
+    else if (tic_callback_add_actor(wait->key, &taken, now, STARPU_NMAX_SCHED_CTXS, NULL))
         return true;
-    if (stand)
-        tic_callback_let_go(stand);
     tic_redo_end_use(wait->user);
     wait->replays = false;
     return false;

@@ -220,7 +220,7 @@ static void queue_redone(struct tic_redone *redone)
         play_callback(redone);
 }
 
-struct starpu_task *tic_callback_stand(uint64_t key, unsigned context, struct starpu_task *ends)
+static struct starpu_task *create_stand(uint64_t key, unsigned context, struct starpu_task *ends)
 {
     if (!tic_replay_is_open(TIC_HISTORY_CALLBACK, key))
         return NULL;
@@ -243,6 +243,16 @@ void tic_callback_let_go(void *stand)
     tic_guard--;
 }
 
+bool tic_callback_add_actor(uint64_t key, struct tic_replay_actor *actor, bool inside,
+                            unsigned context, struct starpu_task *ends)
+{
+    actor->stand = create_stand(key, context, ends);
+    bool added = tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, actor, inside);
+    if (!added && actor->stand)
+        tic_callback_let_go(actor->stand);
+    return added;
+}
+
 bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, const struct tic_small *small,
                               bool begins)
 {
@@ -255,14 +265,9 @@ bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, const stru
     struct tic_redone *copy = copy_of(&redone);
     struct tic_replay_actor actor = tic_redone_actor(copy, true);
     bool inside = tic_is_owner && (!tic_replay_is_made() || tic_task_runs_nowhere(task));
-    struct starpu_task *stand = tic_callback_stand(key, task->sched_ctx, begins ? task : NULL);
-    actor.stand = stand;
     tic_redone_open_locked(copy);
-    if (tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, inside))
-        return true;
-    queue_redone(copy);
-    if (stand)
-        tic_callback_let_go(stand);
+    if (!tic_callback_add_actor(key, &actor, inside, task->sched_ctx, begins ? task : NULL))
+        queue_redone(copy);
     return true;
 }
 
@@ -278,13 +283,9 @@ bool tic_callback_begin_open_locked(struct starpu_task *task, uint64_t key)
 
 bool tic_callback_redo(uint64_t key, void (*run)(void *), void *argument)
 {
-    struct starpu_task *stand = tic_callback_stand(key, STARPU_NMAX_SCHED_CTXS, NULL);
-    const struct tic_replay_actor actor = {.run = run, .argument = argument, .stand = stand};
-    const bool redone = tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, false);
+    struct tic_replay_actor actor = {.run = run, .argument = argument};
 
-    if (stand && !redone)
-        tic_callback_let_go(stand);
-    return redone;
+    return tic_callback_add_actor(key, &actor, false, STARPU_NMAX_SCHED_CTXS, NULL);
 }
 
 void tic_callback_play(void (*run)(void *), void *argument)

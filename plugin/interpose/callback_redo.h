@@ -32,10 +32,12 @@ void tic_redone_free(struct tic_redone *redone);
  * for the task waits until it has returned. Under the submission lock. */
 void tic_redone_open_locked(struct tic_redone *redone);
 
-/* StarPU has a task without a kernel until the callback returns, as it had not ended the task by
- * the cut: who waits in any way waits for this. NULL: it had ended, or not begun. ends: a task that
- * StarPU is to get, and whose end comes after that, with what depends on it; or NULL. */
-struct starpu_task *tic_callback_stand(uint64_t key, unsigned context, struct starpu_task *ends);
+/* Has the replay run the callback: tic_replay_add_actor. If it had begun by the cut and not
+ * returned, StarPU has a task without a kernel in this context until it returns, as it had not
+ * ended the task: who waits in any way waits for this. ends: a task that StarPU is to get, and
+ * whose end comes after that, with what depends on it; or NULL. */
+bool tic_callback_add_actor(uint64_t key, struct tic_replay_actor *actor, bool inside,
+                            unsigned context, struct starpu_task *ends);
 void tic_callback_let_go(void *stand);
 
 /* The callback of a task, if it has one, does not run at its end, but when the history says so; if

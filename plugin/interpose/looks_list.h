@@ -32,6 +32,8 @@ static inline bool tic_looks_is_packed(const struct tic_handle *handle)
 
 /* How many of these entries, one at least, are of the same look at the same data. */
 size_t tic_looks_count_parts(const struct tic_line_look *look, size_t count);
+/* Its bytes, malloc'ed. Stops without memory. */
+char *tic_looks_join(const struct tic_line_look *look, size_t parts);
 /* Small data that a task declares, which its callback may look at. */
 struct tic_small {
     unsigned count;

@@ -141,10 +141,8 @@ static bool is_there(struct tic_handle *handle, const char *bytes, uint64_t size
 
 static void give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
 {
-    char *bytes = tic_or_stop(malloc(parts * TIC_LOOK_BYTES));
+    char *bytes = tic_looks_join(look, parts);
 
-    for (size_t i = 0; i < parts; i++)
-        memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
     if (parts != (look->bytes + TIC_LOOK_BYTES - 1) / TIC_LOOK_BYTES ||
         (!is_there(handle, bytes, look->bytes) &&
          tic_redo_may_see(handle, XXH3_64bits(bytes, look->bytes), NULL, true) &&

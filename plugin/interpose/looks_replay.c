@@ -25,19 +25,26 @@ static struct tic_handle_list
     packed_skipped;      /* owner thread: of these, what main() has waited for now */
 static uint64_t stirred; /* owner thread: how many had changed memory when it was given back last */
 
+char *tic_looks_join(const struct tic_line_look *look, size_t parts)
+{
+    char *bytes = tic_or_stop(malloc(parts * TIC_LOOK_BYTES));
+
+    for (size_t i = 0; i < parts; i++)
+        memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
+    return bytes;
+}
+
 /* False if it is to be left as it is. observed: it was seen there now. */
 static bool give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts,
                       bool observed)
 {
     uint64_t size = tic_shape_bytes(&handle->layout.shape);
-    char *bytes = tic_or_stop(malloc(parts * TIC_LOOK_BYTES));
+    char *bytes = tic_looks_join(look, parts);
 
     if (look->bytes != size || parts != (size + TIC_LOOK_BYTES - 1) / TIC_LOOK_BYTES)
         tic_stop(TIC_EXIT_DIVERGED,
                  "the replay differs from the recorded run: handle %llu%s has another shape now",
                  (unsigned long long)handle->id, tic_name_of(handle->id));
-    for (size_t i = 0; i < parts; i++)
-        memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
     const uint64_t checksum = tic_layout_checksum(&packed);
     bool there = tic_layout_checksum(&handle->layout) == checksum;
@@ -61,11 +68,9 @@ static void give_leaving_back(const struct tic_layout *layout, const struct tic_
                               size_t parts)
 {
     uint64_t size = tic_shape_bytes(&layout->shape);
-    char *bytes = tic_or_stop(malloc(parts * TIC_LOOK_BYTES));
+    char *bytes = tic_looks_join(look, parts);
     struct tic_layout packed = tic_layout_packed(&layout->shape, bytes);
 
-    for (size_t i = 0; i < parts; i++)
-        memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
     if (look->bytes == size && tic_layout_is_writable(layout) && !tic_layout_same(layout, &packed))
         tic_layout_copy(layout, &packed);
     free(bytes);

@@ -85,7 +85,6 @@ void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count)
         tic_data_forget(parts[i]);
         tic_redux_drop(part);
         tic_data_leave(part);
-        tic_looks_remove(part);
         part->data = NULL;
     }
 }
@@ -222,7 +221,6 @@ static bool gather(struct tic_handle *parent, bool noted)
         written |= child->use.submitted_writes > 0;
         tic_data_forget(child->data);
         tic_data_leave(child);
-        tic_looks_remove(child);
     }
     changed &= !parent->restart.partition_over;
     tic_snapshot_merge(&tic_session->snapshot, parent, changed, noted);

@@ -122,7 +122,7 @@ static bool is_pinned(const struct tic_handle *handle)
 }
 
 /* The program is about to give it back to StarPU, where tasks may end that have used it. */
-void tic_data_leave(struct tic_handle *handle)
+static void begin_to_leave(struct tic_handle *handle)
 {
     TIC_LINT(note, TIC_LINT_LEAVES, handle);
     tic_lock(&handle->saving.lock);
@@ -130,6 +130,12 @@ void tic_data_leave(struct tic_handle *handle)
     tic_unlock(&handle->saving.lock);
     if (tic_nodes_several)
         tic_movable_leave(handle);
+}
+
+void tic_data_leave(struct tic_handle *handle)
+{
+    begin_to_leave(handle);
+    tic_looks_remove(handle);
 }
 
 void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
@@ -146,7 +152,6 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
         tic_session_unprotect(tic_session_place("starpu_data_unregister"), why);
         tic_data_bring_up(handle);
         tic_data_leave(handle);
-        tic_looks_remove(handle);
         tic_lock(&tic_session->submit);
         handle->data = NULL; /* it has left */
         tic_unlock(&tic_session->submit);
@@ -154,7 +159,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     }
     tic_callback_access_settle(handle);
     tic_record_unregistered(handle);
-    tic_data_leave(handle);
+    begin_to_leave(handle);
     tic_redux_drop(handle);
     bool pinned = coherent && is_pinned(handle);
     if (pinned)
@@ -251,7 +256,6 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
     }
     tic_callback_access_refuse_open(handle, "starpu_data_unregister_submit");
     tic_data_leave(handle);
-    tic_looks_remove(handle);
     if (is_pinned(handle) && !tic_redo_gives_back(handle))
         tic_data_restore_leaving(handle);
     if (!is_in_use(handle) && !is_being_read(handle)) {

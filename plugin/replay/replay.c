@@ -570,27 +570,31 @@ static void play_locked(void)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* A kernel that does not stay. */
-static bool runs_kernel_locked(void)
+/* Has an actor to which the program has come, and that has not returned, this property? */
+static bool any_open_locked(bool (*has)(const struct actor *actor))
 {
     size_t i = 0;
 
     while (i < replay.actor_count &&
-           !(replay.actors[i].role == TIC_HISTORY_KERNEL && replay.actors[i].known &&
-             !replay.actors[i].returned && !replay.actors[i].is.stays))
+           !(replay.actors[i].known && !replay.actors[i].returned && has(&replay.actors[i])))
         i++;
     return i < replay.actor_count;
 }
 
-/* From a call from which it had come back by the cut: what it gave back there it has not now. */
-static bool is_coming_back_locked(void)
+static bool is_passing_kernel(const struct actor *actor)
 {
-    const struct actor *actor = replay.actors, *end = actor + replay.actor_count;
+    return actor->role == TIC_HISTORY_KERNEL && !actor->is.stays;
+}
 
-    while (actor < end &&
-           !(actor->known && !actor->returned && actor->came_back && actor->back < actor->calls))
-        actor++;
-    return actor < end;
+/* From a call from which it had come back by the cut: what it gave back there it has not now. */
+static bool is_coming_back(const struct actor *actor)
+{
+    return actor->came_back && actor->back < actor->calls;
+}
+
+static bool is_callback(const struct actor *actor)
+{
+    return actor->role == TIC_HISTORY_CALLBACK;
 }
 
 /* While it is this thread's turn. */
@@ -600,8 +604,8 @@ static void redo_locked(void)
 
     while (turn == replay.passer.turn && replay.cursor.next < replay.cursor.count)
         pass_locked(&replay.cursor.entries[replay.cursor.next]);
-    while (turn == replay.passer.turn &&
-           (!replay.arrived || runs_kernel_locked() || is_coming_back_locked()))
+    while (turn == replay.passer.turn && (!replay.arrived || any_open_locked(is_passing_kernel) ||
+                                          any_open_locked(is_coming_back)))
         wait_locked();
     if (turn == replay.passer.turn)
         play_locked();
@@ -694,7 +698,7 @@ void tic_replay_await_own(void)
         tic_replay_await_end();
     here.queued = false;
     pthread_mutex_lock(&replay.mutex);
-    while (tic_replay_is_on() && runs_kernel_locked())
+    while (tic_replay_is_on() && any_open_locked(is_passing_kernel))
         pthread_cond_wait(&replay.others, &replay.mutex);
     pthread_mutex_unlock(&replay.mutex);
 }
@@ -1066,21 +1070,11 @@ void tic_replay_await(uint64_t position)
     pthread_mutex_unlock(&replay.mutex);
 }
 
-static bool has_callback_locked(void)
-{
-    size_t i = 0;
-
-    while (i < replay.actor_count && !(replay.actors[i].role == TIC_HISTORY_CALLBACK &&
-                                       replay.actors[i].known && !replay.actors[i].returned))
-        i++;
-    return i < replay.actor_count;
-}
-
 void tic_replay_await_callbacks(void)
 {
     pthread_mutex_lock(&replay.mutex);
     replay.awaits = true;
-    while (has_callback_locked())
+    while (any_open_locked(is_callback))
         wait_as_main_locked();
     replay.awaits = false;
     pthread_mutex_unlock(&replay.mutex);
